@@ -1,0 +1,66 @@
+#include <algorithm>
+
+#include "hwmodels/kernels/attention.hpp"
+
+namespace tokenline::hw {
+namespace {
+
+constexpr double query_rows = 64.0;
+constexpr double part_tokens = 256.0;
+constexpr double parts_per_sm = 2.0;
+
+constexpr double real(std::int64_t value) { return static_cast<double>(value); }
+
+/// Time of one context token of one kv head on one SM, its padded query tile included.
+Seconds token_time(const Datasheet& gpu, const Heads& heads) {
+  const double rows = query_rows * real((heads.q / heads.kv + 63) / 64);
+  const FlopsPerSecond per_sm = gpu.synchronous_mma_share / real(gpu.sms) * gpu.peak_16bit;
+  return Flops(4.0 * rows * real(heads.dim)) / per_sm +
+         Seconds(rows / (gpu.exponentials_per_clock * gpu.clock.value()));
+}
+
+/// Parts of all contexts on all kv heads. Why not rounded up per sequence: added work then never
+/// lowers the count.
+double part_count(const Datasheet& gpu, const Heads& heads, const Decode& decode) {
+  const double whole = real(decode.sequences * heads.kv);
+  const double cut = whole + real(decode.context * heads.kv) / part_tokens;
+  return std::min(cut, std::max(whole, parts_per_sm * real(gpu.sms)));
+}
+
+}  // namespace
+
+DecodeTerms decode_terms(const Datasheet& gpu, DecodeKernel kernel, const Heads& heads,
+                         const Decode& decode) {
+  const double context = real(decode.context);
+  const double whole = real(decode.sequences * heads.kv);
+  const double group = real(heads.q) / real(heads.kv);
+  const bool split = kernel == DecodeKernel::flash_decoding;
+
+  DecodeTerms terms;
+  terms.blocks = split ? part_count(gpu, heads, decode) : whole;
+  // KV tokens of all kv heads per SM when they spread evenly, or of one block that cannot be cut.
+  double tokens_per_sm = context * real(heads.kv) / real(gpu.sms);
+  if (!split) tokens_per_sm = std::max(tokens_per_sm, context / real(decode.sequences));
+  terms.compute = tokens_per_sm * token_time(gpu, heads);
+  terms.flops = Flops(4.0 * context * real(heads.q * heads.dim));
+  terms.bytes =
+      Bytes(4.0 * (context * real(heads.kv) + real(decode.sequences * heads.q)) * real(heads.dim));
+  // O, m and l of each part and q head in fp32, written and read.
+  if (split) terms.bytes += Bytes(8.0 * terms.blocks * group * real(heads.dim + 2));
+  return terms;
+}
+
+KernelCost decode_attention(const Gpu& gpu, DecodeKernel kernel, const Heads& heads,
+                            const Decode& decode) {
+  const DecodeTerms terms = decode_terms(gpu, kernel, heads, decode);
+  const DecodeFit& fit = gpu.decode_attention;
+  const bool split = kernel == DecodeKernel::flash_decoding;
+  const Seconds launch =
+      split ? fit.launch : std::max(Seconds(0.0), fit.launch - gpu.elementwise.launch);
+  const Seconds blocks = terms.blocks / real(gpu.sms) * fit.block_overhead;
+  const Seconds compute = terms.compute / gpu.prefill_attention.compute_efficiency;
+  const Seconds memory = terms.bytes / (gpu.bandwidth * fit.memory_efficiency);
+  return {launch + std::max({blocks, compute, memory}), terms.flops, terms.bytes};
+}
+
+}  // namespace tokenline::hw

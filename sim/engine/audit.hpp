@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/base/time.hpp"
+#include "sim/engine/instance_stats.hpp"
+#include "sim/engine/request_log.hpp"
+#include "sim/stats/int128.hpp"
+
+namespace tokenline {
+
+/// The verdict on one invariant; sim/INVARIANTS.md numbers and states them.
+struct AuditCheck {
+  std::string id;    ///< "A1"
+  std::string name;  ///< "requests are conserved"
+  bool passed = false;
+  std::string details;  ///< The figures that were compared.
+};
+
+struct AuditReport {
+  bool passed = true;
+  std::vector<AuditCheck> checks;
+};
+
+/// What an audit needs of one instance at the end of a run.
+struct AuditedInstance {
+  InstanceStats stats;
+  std::int64_t blocks_allocated = 0;
+  std::int64_t blocks_released = 0;
+  std::int64_t outstanding = 0;
+  Bytes hbm_capacity;
+};
+
+/// What an audit compares, gathered independently of the records where it can be.
+struct AuditInput {
+  const RequestLog& log;
+  std::vector<AuditedInstance> instances;
+  std::uint64_t offered = 0;    ///< Arrivals counted as they happened.
+  std::uint64_t ended = 0;      ///< Completions and losses counted as they happened.
+  stats::Int128 in_system = 0;  ///< ∫ requests in the system dt, in requests·ns.
+  TimePoint end{};
+};
+
+/// Checks every invariant of a finished run.
+[[nodiscard]] AuditReport audit(const AuditInput& input);
+
+}  // namespace tokenline

@@ -1,0 +1,155 @@
+#include "sim/engine/cluster.hpp"
+
+#include <fmt/format.h>
+
+namespace tokenline {
+
+Cluster::Cluster(Scenario& scenario) : scenario_(scenario) {
+  const Policies policies = builtin_policies();
+  log_.token_gaps.resize(scenario.traffic.classes.size());
+  next_.resize(scenario.traffic.sources.size());
+  router_ = policies.router.at(scenario.cluster.router).make();
+  for (std::int64_t i = 0; i < scenario.cluster.replicas; ++i)
+    instances_.push_back(std::make_unique<Instance>(
+        Instance::Wiring{.simulation = simulation_,
+                         .log = log_,
+                         .listener = *this,
+                         .config = scenario.engine,
+                         .cost = *scenario.cost,
+                         .memory = scenario.memory,
+                         .scheduler = policies.scheduler.at(scenario.engine.scheduler).make(),
+                         .restart_delay = scenario.cluster.restart_delay,
+                         .index = static_cast<std::uint32_t>(i)}));
+}
+
+RunResult Cluster::run() {
+  watch_window();
+  for (std::size_t source = 0; source < scenario_.traffic.sources.size(); ++source)
+    schedule_next(source);
+  simulation_.run();
+
+  RunResult result;
+  result.end = simulation_.now();
+  result.events = simulation_.executed();
+  result.fingerprint = simulation_.fingerprint();
+  result.audit = audit_run();
+  result.classes = scenario_.traffic.classes;
+  const std::vector<InstanceStats> last = snapshot();
+  for (std::size_t i = 0; i < instances_.size(); ++i) {
+    const InstanceStats& to = at_to_.empty() ? last[i] : at_to_[i];
+    const InstanceStats from = at_from_.empty() ? InstanceStats{} : at_from_[i];
+    result.instances.push_back({.name = fmt::format("replica-{}", i),
+                                .whole = last[i],
+                                .measured = to.since(from),
+                                .measured_from = from.as_of,
+                                .kv_blocks = instances_[i]->pool().total()});
+  }
+  result.log = std::move(log_);
+  return result;
+}
+
+void Cluster::watch_window() {
+  if (!scenario_.measure) return;
+  simulation_.at(scenario_.measure->from, Phase::sample, [this] { at_from_ = snapshot(); });
+  if (scenario_.measure->to)
+    simulation_.at(*scenario_.measure->to, Phase::sample, [this] { at_to_ = snapshot(); });
+}
+
+void Cluster::schedule_next(std::size_t source) {
+  next_[source] = scenario_.traffic.sources[source]->next();
+  if (!next_[source]) return;
+  // Captures two words, so that std::function does not allocate.
+  simulation_.at(next_[source]->when, Phase::arrival, [this, source] {
+    const traffic::Arrival arrival = *next_[source];
+    schedule_next(source);
+    arrive(source, arrival);
+  });
+}
+
+void Cluster::arrive(std::size_t source, const traffic::Arrival& arrival) {
+  const auto request = static_cast<std::uint32_t>(log_.records.size());
+  RequestRecord& record = log_.records.emplace_back();
+  record.arrival = arrival.when;
+  record.prompt_tokens = arrival.prompt_tokens;
+  record.output_tokens = arrival.output_tokens;
+  record.class_index = arrival.class_index;
+  record.source = static_cast<std::uint32_t>(source);
+  if (const auto& window = scenario_.measure)
+    record.measured = arrival.when >= window->from && (!window->to || arrival.when < *window->to);
+  ++offered_;
+  in_system_.add(arrival.when, 1);
+  route(request);
+}
+
+void Cluster::route(std::uint32_t request) {
+  candidates_.clear();
+  views_.clear();
+  for (const bool any : {false, true}) {
+    for (std::size_t i = 0; i < instances_.size(); ++i)
+      if (any || instances_[i]->up()) {
+        candidates_.push_back(i);
+        views_.push_back({.outstanding = instances_[i]->outstanding()});
+      }
+    if (!candidates_.empty()) break;
+  }
+  const std::size_t chosen = router_->route(views_);
+  TOKENLINE_CHECK(chosen < candidates_.size(), "router '{}' chose {} of {} replicas",
+                  scenario_.cluster.router, chosen, candidates_.size());
+  instances_[candidates_[chosen]]->enqueue(request);
+}
+
+void Cluster::completed(std::uint32_t request) { ended(request); }
+
+void Cluster::crashed(std::uint32_t request) {
+  RequestRecord& record = log_.records[request];
+  const TimePoint now = simulation_.now();
+  // Whatever the lost attempt did was in vain: its time is the crash's.
+  record.parts = {};
+  record.parts[Part::restart] = now - record.arrival;
+  record.ttft_parts = {};
+  record.first_token = {};
+  if (scenario_.cluster.retry_after_oom && record.retries < scenario_.cluster.max_retries) {
+    ++record.retries;
+    simulation_.at(now, Phase::arrival, [this, request] { route(request); });
+    return;
+  }
+  record.outcome = Outcome::lost_oom;
+  record.finish = now;
+  ended(request);
+}
+
+void Cluster::ended(std::uint32_t request) {
+  const RequestRecord& record = log_.records[request];
+  const std::size_t source = record.source;
+  ++ended_;
+  in_system_.add(record.finish, -1);
+  if (const auto next = scenario_.traffic.sources[source]->finished(record.finish))
+    simulation_.at(next->when, Phase::arrival,
+                   [this, source, arrival = *next] { arrive(source, arrival); });
+}
+
+std::vector<InstanceStats> Cluster::snapshot() const {
+  std::vector<InstanceStats> all;
+  for (const auto& instance : instances_) all.push_back(instance->stats());
+  return all;
+}
+
+AuditReport Cluster::audit_run() const {
+  AuditInput input{.log = log_,
+                   .instances = {},
+                   .offered = offered_,
+                   .ended = ended_,
+                   .in_system = in_system_.integral(simulation_.now()),
+                   .end = simulation_.now()};
+  for (const auto& instance : instances_)
+    input.instances.push_back({.stats = instance->stats(),
+                               .blocks_allocated = instance->pool().allocated(),
+                               .blocks_released = instance->pool().released(),
+                               .outstanding = instance->outstanding(),
+                               .hbm_capacity = scenario_.memory.capacity});
+  return audit(input);
+}
+
+RunResult run(Scenario& scenario) { return Cluster(scenario).run(); }
+
+}  // namespace tokenline

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "sim/engine/instance.hpp"
+#include "sim/engine/run.hpp"
+#include "sim/kernel/simulation.hpp"
+#include "sim/stats/time_average.hpp"
+
+namespace tokenline {
+
+/// Traffic sources, router and replicas of one run.
+class Cluster final : private InstanceListener {
+ public:
+  /// The scenario must outlive the cluster; its traffic sources are used up.
+  explicit Cluster(Scenario& scenario);
+  Cluster(const Cluster&) = delete;
+  Cluster& operator=(const Cluster&) = delete;
+
+  /// Runs until nothing is left to happen. Call once.
+  [[nodiscard]] RunResult run();
+
+ private:
+  void schedule_next(std::size_t source);
+  void arrive(std::size_t source, const traffic::Arrival& arrival);
+  void route(std::uint32_t request);
+  void ended(std::uint32_t request);
+  void completed(std::uint32_t request) override;
+  void crashed(std::uint32_t request) override;
+  [[nodiscard]] std::vector<InstanceStats> snapshot() const;
+  void watch_window();
+  [[nodiscard]] AuditReport audit_run() const;
+
+  Scenario& scenario_;
+  Simulation simulation_;
+  RequestLog log_;
+  std::vector<std::optional<traffic::Arrival>> next_;  ///< By source: its arrival in the event set.
+  std::unique_ptr<Router> router_;
+  std::vector<std::unique_ptr<Instance>> instances_;
+  std::vector<std::size_t> candidates_;  ///< Instances the router may choose, per call.
+  std::vector<ReplicaView> views_;
+  stats::TimeAverage in_system_;
+  std::uint64_t offered_ = 0;
+  std::uint64_t ended_ = 0;
+  std::vector<InstanceStats> at_from_;
+  std::vector<InstanceStats> at_to_;
+};
+
+}  // namespace tokenline

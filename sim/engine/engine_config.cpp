@@ -1,0 +1,173 @@
+#include "sim/engine/engine_config.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "sim/engine/presets/presets.hpp"
+
+namespace tokenline {
+namespace {
+
+using config::Reader;
+
+constexpr std::array prefill_kernels{hw::PrefillKernel::naive, hw::PrefillKernel::fa1,
+                                     hw::PrefillKernel::fa2, hw::PrefillKernel::fa3};
+/// max_model_len where no model says how many positions it has.
+constexpr std::int64_t default_positions = 4096;
+constexpr std::array<std::string_view, 2> decode_names{"plain", "flash_decoding"};
+
+hw::PrefillKernel read_prefill_attention(Reader& engine, hw::Generation generation) {
+  std::vector<std::string> choices{"auto"};
+  for (const hw::PrefillKernel kernel : prefill_kernels) choices.emplace_back(hw::name(kernel));
+  const std::string word = engine.word(
+      {"prefill_attention", "Attention kernel of prefill; auto: fa3 on Hopper, fa2 elsewhere."},
+      choices, "auto");
+  for (const hw::PrefillKernel kernel : prefill_kernels)
+    if (word == hw::name(kernel)) return kernel;
+  return generation == hw::Generation::hopper ? hw::PrefillKernel::fa3 : hw::PrefillKernel::fa2;
+}
+
+hw::DecodeKernel read_decode_attention(Reader& engine) {
+  const std::vector<std::string> choices(decode_names.begin(), decode_names.end());
+  const std::string word =
+      engine.word({"decode_attention",
+                   "Attention kernel of decode; flash_decoding splits the context over the SMs."},
+                  choices, "flash_decoding");
+  return word == "plain" ? hw::DecodeKernel::plain : hw::DecodeKernel::flash_decoding;
+}
+
+void read_batching(Reader& engine, const std::optional<models::Architecture>& model,
+                   const Policies& policies, EngineConfig& config) {
+  config.scheduler =
+      engine.word({"scheduler", "Which requests a step computes: see `tokenline list policies`."},
+                  policies.scheduler.names());
+  config.max_num_seqs =
+      engine.integer({"max_num_seqs", "Most sequences that run at a time."}, {1, 65'536});
+  config.max_model_len =
+      engine.integer({"max_model_len", "Most tokens of a request, prompt and answer together."},
+                     {2, 16'777'216}, model ? model->max_position_embeddings : default_positions);
+  const bool allow_long = engine.boolean(
+      {"allow_long_max_model_len",
+       "Accept a max_model_len beyond the model's positions (VLLM_ALLOW_LONG_MAX_MODEL_LEN)."},
+      false);
+  if (model && config.max_model_len > model->max_position_embeddings && !allow_long)
+    engine.error("max_model_len",
+                 fmt::format("{} is more than the {} positions of {}", config.max_model_len,
+                             model->max_position_embeddings, model->name),
+                 "set engine.allow_long_max_model_len: true to price it anyway");
+  config.max_num_batched_tokens =
+      engine.integer({"max_num_batched_tokens",
+                      "Most tokens of a step; by default the larger of max_model_len and 2048."},
+                     {1, 16'777'216}, std::max<std::int64_t>(config.max_model_len, 2048));
+  if (config.max_num_batched_tokens < config.max_num_seqs)
+    engine.error("max_num_batched_tokens",
+                 fmt::format("{} is less than max_num_seqs ({}): the decodes alone would not fit",
+                             config.max_num_batched_tokens, config.max_num_seqs));
+  if (config.scheduler != "chunked" && config.max_num_batched_tokens < config.max_model_len)
+    engine.error("max_num_batched_tokens",
+                 fmt::format("{} is less than max_model_len ({}), and the scheduler '{}' prefills "
+                             "prompts whole",
+                             config.max_num_batched_tokens, config.max_model_len, config.scheduler),
+                 "raise it, lower max_model_len, or use scheduler: chunked");
+}
+
+void read_memory(Reader& engine, EngineConfig& config) {
+  config.gpu_memory_utilization = engine.real(
+      {"gpu_memory_utilization", "Share of HBM that the engine may use."}, {0.01, 1.0}, 0.9);
+  const std::vector<std::string> sizings{"profiled", "on_demand"};
+  const std::string sizing = engine.word(
+      {"kv_sizing",
+       "profiled: the pool is reserved after a profile run and activations always have room; "
+       "on_demand: blocks and activations share the memory, and a step may exceed it."},
+      sizings, "profiled");
+  config.kv_sizing = sizing == "on_demand" ? KvSizing::on_demand : KvSizing::profiled;
+  const std::vector<std::string> layouts{"paged", "contiguous"};
+  const std::string layout =
+      engine.word({"kv_layout",
+                   "paged: blocks of block_size tokens, as the sequence grows; contiguous: "
+                   "max_model_len tokens at admission."},
+                  layouts, "paged");
+  config.kv_layout = layout == "contiguous" ? KvLayout::contiguous : KvLayout::paged;
+  config.block_size = engine.integer({"block_size", "Tokens per KV block."}, {1, 1024}, 16);
+  config.watermark = engine.real(
+      {"watermark", "Share of the KV blocks that an admission must leave free."}, {0.0, 0.99}, 0.0);
+  if (engine.has("num_gpu_blocks_override"))
+    config.num_gpu_blocks_override = engine.integer(
+        {"num_gpu_blocks_override", "KV blocks per replica, instead of what memory allows."},
+        {1, 1'000'000'000});
+  config.non_torch_memory =
+      engine.bytes({"non_torch_memory",
+                    "HBM of the CUDA context, NCCL and graphs per GPU, which the pool cannot use."},
+                   {0.0, 1e12}, "1 GiB");
+}
+
+}  // namespace
+
+EngineConfig read_engine(Reader& engine, const std::optional<models::Architecture>& model,
+                         hw::Generation generation, const Policies& policies) {
+  EngineConfig config;
+  config.preset =
+      engine.text({"preset", "Engine whose defaults apply: see `tokenline list engines`."});
+  config.modelled = engine.text({"modelled", "Engine and version that the values stand for."});
+  read_batching(engine, model, policies, config);
+  read_memory(engine, config);
+  config.prefill_attention = read_prefill_attention(engine, generation);
+  config.decode_attention = read_decode_attention(engine);
+  config.host_overhead_per_step =
+      engine.seconds({"host_overhead_per_step", "Host time between two GPU steps."}, {0.0, 10.0});
+  config.host_overhead_per_sequence = engine.seconds(
+      {"host_overhead_per_sequence", "Host time between two GPU steps per sequence of the step."},
+      {0.0, 1.0});
+  engine.finish();
+  return config;
+}
+
+std::vector<std::string> engine_preset_names() {
+  std::vector<std::string> names;
+  for (const auto& file : presets::files()) names.emplace_back(file.name);
+  std::ranges::sort(names);
+  return names;
+}
+
+config::Node load_engine_preset(const std::string& name) {
+  for (const auto& file : presets::files())
+    if (file.name == name) return config::parse_yaml(fmt::format("<preset {}>", name), file.text);
+  TOKENLINE_CHECK(false, "no engine preset '{}'", name);
+}
+
+void apply_engine_preset(config::Node& scenario) {
+  config::Node* engine = scenario.find("engine");
+  if (scenario.kind != config::Node::Kind::mapping) return;  // reported when it is read
+  if (engine == nullptr) {
+    config::Node empty;
+    empty.kind = config::Node::Kind::mapping;
+    empty.where = scenario.where;
+    scenario.entries.push_back({"engine", scenario.where, empty});
+    engine = &scenario.entries.back().value;
+  }
+  if (engine->kind != config::Node::Kind::mapping) return;
+  const config::Node* given = engine->find("preset");
+  const std::string name = given == nullptr ? "vllm-v1" : given->scalar;
+  const auto names = engine_preset_names();
+  if (std::ranges::find(names, name) == names.end())
+    throw config::ConfigError({given->where, "engine.preset",
+                               fmt::format("unknown engine '{}'", name),
+                               config::suggestion(name, names)});
+  config::Node preset = load_engine_preset(name);
+  if (given == nullptr) {
+    config::Node text;
+    text.kind = config::Node::Kind::scalar;
+    text.scalar = name;
+    text.where = preset.where;
+    preset.entries.insert(preset.entries.begin(), {"preset", preset.where, text});
+  }
+  config::merge_defaults(*engine, preset);
+}
+
+std::string_view name(hw::DecodeKernel kernel) {
+  return decode_names.at(static_cast<std::size_t>(kernel));
+}
+
+}  // namespace tokenline

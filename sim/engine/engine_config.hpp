@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hwmodels/step_cost.hpp"
+#include "sim/config/reader.hpp"
+#include "sim/policies/policies.hpp"
+
+namespace tokenline {
+
+/// How the KV pool gets its memory.
+enum class KvSizing {
+  /// Reserved at start-up after a profile run at max_num_batched_tokens, as vLLM does: activations
+  /// always have room.
+  profiled,
+  /// Block by block, out of the same memory as activations: a step may exceed HBM.
+  on_demand,
+};
+
+/// How a request's KV lies in memory.
+enum class KvLayout {
+  paged,       ///< Blocks of block_size tokens, taken as the sequence grows.
+  contiguous,  ///< max_model_len tokens, taken at admission.
+};
+
+/// An engine as configured, under the engines' own names.
+struct EngineConfig {
+  std::string preset;
+  std::string modelled;  ///< Engine and version that the preset stands for.
+  std::string scheduler;
+  std::int64_t max_num_seqs = 0;
+  std::int64_t max_num_batched_tokens = 0;
+  std::int64_t max_model_len = 0;
+  double gpu_memory_utilization = 0.0;
+  KvSizing kv_sizing = KvSizing::profiled;
+  KvLayout kv_layout = KvLayout::paged;
+  std::int64_t block_size = 0;
+  double watermark = 0.0;  ///< Share of the blocks that an admission must leave free.
+  std::optional<std::int64_t> num_gpu_blocks_override;
+  Bytes non_torch_memory;
+  hw::PrefillKernel prefill_attention = hw::PrefillKernel::fa2;
+  hw::DecodeKernel decode_attention = hw::DecodeKernel::flash_decoding;
+  Seconds host_overhead_per_step;
+  Seconds host_overhead_per_sequence;
+
+  /// Tokens per block of the pool: block_size, or max_model_len for a contiguous layout.
+  [[nodiscard]] std::int64_t pool_block_size() const {
+    return kv_layout == KvLayout::contiguous ? max_model_len : block_size;
+  }
+};
+
+/// Reads the `engine:` section over the preset it names. Mistakes go to the reader's document.
+/// Without a model (it was not readable) what depends on it is not checked.
+/// `generation` decides what `prefill_attention: auto` means (fa3 on Hopper, fa2 elsewhere).
+[[nodiscard]] EngineConfig read_engine(config::Reader& engine,
+                                       const std::optional<models::Architecture>& model,
+                                       hw::Generation generation, const Policies& policies);
+
+/// Gives a scenario's `engine:` mapping the keys of the preset it names (by default vllm-v1).
+/// Throws ConfigError for an unknown preset.
+void apply_engine_preset(config::Node& scenario);
+
+/// Names of the embedded engine presets, sorted, and the text of one.
+[[nodiscard]] std::vector<std::string> engine_preset_names();
+[[nodiscard]] config::Node load_engine_preset(const std::string& name);
+
+[[nodiscard]] std::string_view name(hw::DecodeKernel kernel);
+
+}  // namespace tokenline

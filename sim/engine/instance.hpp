@@ -1,0 +1,158 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hwmodels/step_cost.hpp"
+#include "sim/engine/decode_batch.hpp"
+#include "sim/engine/engine_config.hpp"
+#include "sim/engine/instance_stats.hpp"
+#include "sim/engine/kv_pool.hpp"
+#include "sim/engine/memory_plan.hpp"
+#include "sim/engine/request_log.hpp"
+#include "sim/engine/token_gaps.hpp"
+#include "sim/kernel/simulation.hpp"
+
+namespace tokenline {
+
+/// One engine replica: waiting queue, running sequences, KV pool and step loop. A step costs
+/// O(1 + requests that enter or leave the batch in it); between events of others the loop runs
+/// without touching the event set.
+class Instance final : private SchedulerView {
+ public:
+  /// All references must outlive the instance.
+  struct Wiring {
+    Simulation& simulation;
+    RequestLog& log;
+    InstanceListener& listener;
+    const EngineConfig& config;
+    const hw::StepCost& cost;
+    const MemoryPlan& memory;
+    std::unique_ptr<Scheduler> scheduler;
+    Duration restart_delay;
+    std::uint32_t index;
+  };
+  explicit Instance(Wiring wiring);
+  Instance(const Instance&) = delete;
+  Instance& operator=(const Instance&) = delete;
+
+  /// A request arrives now.
+  void enqueue(std::uint32_t request);
+
+  /// Requests sent here that have not ended.
+  [[nodiscard]] std::int64_t outstanding() const { return outstanding_; }
+  [[nodiscard]] bool up() const { return !down_; }
+  /// Counters up to the last step boundary, or up to now when no step is under way.
+  [[nodiscard]] InstanceStats stats() const;
+  [[nodiscard]] const KvPool& pool() const { return pool_; }
+
+ private:
+  /// The parts of a step that every decoding sequence shares.
+  struct DecodeShare {
+    Duration floor{};
+    Duration stretched{};
+    Duration stalled{};
+  };
+  struct PrefillPiece {
+    SequenceId id = no_sequence;
+    hw::Chunk chunk;
+    bool last = false;  ///< Completes the prefill: a token is sampled.
+  };
+
+  // SchedulerView
+  std::int64_t running() const override {
+    return running_count_ + static_cast<std::int64_t>(held_.size());
+  }
+  std::int64_t decoding() const override { return batch_.size(); }
+  std::int64_t decode_growth() const override { return batch_.growth(); }
+  std::int64_t free_blocks() const override { return pool_.free(); }
+  std::optional<PartialPrefill> partial() const override;
+  std::int64_t waiting() const override { return static_cast<std::int64_t>(waiting_.size()); }
+  std::int64_t waiting_tokens(std::int64_t i) const override {
+    return store_[waiting_[static_cast<std::size_t>(i)]].prefill_tokens;
+  }
+  RunningView running_from_back(std::int64_t i) const override;
+
+  // instance.cpp: the loop
+  void wake();
+  void run_steps();
+  bool start_step();
+  void after_step();
+  void finish_step();
+  void deliver_prefills();
+  void recover();
+  void crash();
+
+  // instance_batch.cpp: sequences in and out of the batch
+  void apply_plan();
+  void preempt_last();
+  void admit(std::int64_t tokens);
+  void add_piece(SequenceId id, std::int64_t tokens);
+  void emit_token(SequenceId id);
+  void complete(SequenceId id);
+  void release_held();
+  void remove_running(SequenceId id);
+
+  // instance_ledger.cpp: prices and where the time goes
+  void price_step();
+  [[nodiscard]] DecodeShare split_decode(Duration gpu) const;
+  void charge_prefills(Duration gpu, Duration host);
+  void count_step(const hw::Price& full, Duration gpu, Duration host);
+  [[nodiscard]] Duration gpu_time(const hw::StepShape& shape) const;
+  [[nodiscard]] hw::StepShape decode_shape() const;
+  void begin_waiting(Sequence& sequence);
+  void end_waiting(Sequence& sequence);
+  void begin_decoding(Sequence& sequence);
+  void end_decoding(Sequence& sequence);
+  [[nodiscard]] Bytes step_activations() const;
+  [[nodiscard]] RequestRecord& record(const Sequence& sequence) {
+    return log_.records[sequence.request];
+  }
+
+  Simulation& simulation_;
+  RequestLog& log_;
+  InstanceListener& listener_;
+  const EngineConfig& config_;
+  const hw::StepCost& cost_;
+  const MemoryPlan& memory_;
+  std::unique_ptr<Scheduler> scheduler_;
+  Duration restart_delay_;
+  std::uint32_t index_;
+
+  SequenceStore store_;
+  KvPool pool_;
+  DecodeBatch batch_;
+  TokenGaps gaps_;
+  std::deque<SequenceId> waiting_;
+  SequenceList<&Sequence::running> running_;
+  std::int64_t running_count_ = 0;
+  SequenceId partial_ = no_sequence;  ///< The sequence whose prefill is not complete, if any.
+  std::vector<SequenceId> held_;      ///< Finished, kept until the batch has finished.
+  std::int64_t held_stored_ = 0;
+  std::int64_t prefilling_stored_ = 0;  ///< Tokens in KV of sequences not decoding and not held.
+  std::uint64_t next_order_ = 0;
+  std::int64_t outstanding_ = 0;
+
+  // The step under way.
+  bool stepping_ = false;
+  bool decision_pending_ = false;
+  bool down_ = false;
+  TimePoint boundary_{};  ///< End of the step under way, or of the last one; end of a restart.
+  StepPlan plan_;
+  std::vector<PrefillPiece> pieces_;
+  std::vector<hw::Chunk> chunks_;
+  TimePoint last_decode_{};  ///< When the decode batch last emitted tokens.
+
+  // Prefix sums, as of boundary_.
+  std::array<Duration, 4> waited_{};   ///< By Blocked.
+  std::array<Duration, 4> decoded_{};  ///< Host gap, floor, stretched, stalled.
+
+  InstanceStats stats_;
+};
+
+}  // namespace tokenline

@@ -1,0 +1,29 @@
+#include "sim/engine/instance_stats.hpp"
+
+namespace tokenline {
+
+InstanceStats InstanceStats::since(const InstanceStats& earlier) const {
+  InstanceStats d = *this;
+  d.steps -= earlier.steps;
+  d.busy -= earlier.busy;
+  d.gpu -= earlier.gpu;
+  d.down -= earlier.down;
+  d.flops -= earlier.flops;
+  d.hbm_bytes -= earlier.hbm_bytes;
+  d.off_grid -= earlier.off_grid;
+  d.preemptions -= earlier.preemptions;
+  d.restarts -= earlier.restarts;
+  d.prefilled_tokens -= earlier.prefilled_tokens;
+  d.recomputed_tokens -= earlier.recomputed_tokens;
+  d.decoded_tokens -= earlier.decoded_tokens;
+  d.lost_kv_tokens -= earlier.lost_kv_tokens;
+  d.emitted_tokens -= earlier.emitted_tokens;
+  d.discarded_tokens -= earlier.discarded_tokens;
+  d.running_seconds -= earlier.running_seconds;
+  d.waiting_seconds -= earlier.waiting_seconds;
+  d.kv_allocated_seconds -= earlier.kv_allocated_seconds;
+  d.kv_stored_seconds -= earlier.kv_stored_seconds;
+  return d;
+}
+
+}  // namespace tokenline

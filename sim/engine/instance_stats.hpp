@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+
+#include "sim/base/quantity.hpp"
+#include "sim/base/time.hpp"
+
+namespace tokenline {
+
+/// Counters of an instance up to a step boundary. Differences of two snapshots describe the time
+/// between them; peaks are over the whole run.
+struct InstanceStats {
+  TimePoint as_of{};
+  std::int64_t steps = 0;
+  Duration busy{};   ///< Steps, host gaps included.
+  Duration gpu{};    ///< The GPU's part of them.
+  Duration down{};   ///< Restarting.
+  Flops flops;       ///< Of one GPU of the replica.
+  Bytes hbm_bytes;   ///< Of one GPU of the replica.
+  Seconds off_grid;  ///< GPU time priced outside the measured grid.
+  std::int64_t preemptions = 0;
+  std::int64_t restarts = 0;
+  std::int64_t prefilled_tokens = 0;   ///< Prompt tokens computed, repeats included.
+  std::int64_t recomputed_tokens = 0;  ///< KV entries that preemptions threw away.
+  std::int64_t decoded_tokens = 0;     ///< KV entries written by decode steps.
+  std::int64_t lost_kv_tokens = 0;     ///< KV entries lost in crashes.
+  std::int64_t emitted_tokens = 0;     ///< Output tokens produced, of lost attempts too.
+  std::int64_t discarded_tokens = 0;   ///< Output tokens of attempts lost in a crash.
+  double running_seconds = 0.0;        ///< ∫ running sequences dt.
+  double waiting_seconds = 0.0;        ///< ∫ waiting requests dt at step boundaries.
+  double kv_allocated_seconds = 0.0;   ///< ∫ tokens that the allocated blocks could hold dt.
+  double kv_stored_seconds = 0.0;      ///< ∫ tokens that they hold dt.
+  // Peaks.
+  std::int64_t peak_running = 0;
+  std::int64_t peak_waiting = 0;
+  std::int64_t kv_peak_blocks = 0;
+  Bytes hbm_peak;        ///< Of the steps that ran.
+  Bytes hbm_peak_asked;  ///< Also of the steps that did not fit.
+
+  /// What happened since `earlier`; peaks stay.
+  [[nodiscard]] InstanceStats since(const InstanceStats& earlier) const;
+};
+
+}  // namespace tokenline

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <deque>
+#include <vector>
+
+#include "sim/engine/request.hpp"
+#include "sim/stats/histogram.hpp"
+
+namespace tokenline {
+
+/// What instances write: the records of all requests, by id, and the inter-token latencies of the
+/// measured ones, by class.
+struct RequestLog {
+  std::deque<RequestRecord> records;
+  std::vector<stats::Histogram> token_gaps;
+};
+
+/// What an instance tells its cluster.
+class InstanceListener {
+ public:
+  virtual ~InstanceListener() = default;
+  /// The request delivered its last token; its record is final.
+  virtual void completed(std::uint32_t request) = 0;
+  /// The instance crashed with the request in its queue or in its batch.
+  virtual void crashed(std::uint32_t request) = 0;
+};
+
+}  // namespace tokenline

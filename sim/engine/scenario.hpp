@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hwmodels/step_cost.hpp"
+#include "sim/config/reader.hpp"
+#include "sim/engine/engine_config.hpp"
+#include "sim/engine/memory_plan.hpp"
+#include "workloads/traffic/source.hpp"
+
+namespace tokenline {
+
+/// The replicas and what happens to them.
+struct ClusterConfig {
+  std::int64_t replicas = 1;
+  std::string router;
+  std::int64_t tensor_parallel_size = 1;
+  Duration restart_delay{};
+  bool retry_after_oom = true;
+  std::int64_t max_retries = 0;
+};
+
+/// The requests that metrics are about: those that arrive in [from, to).
+struct MeasureWindow {
+  TimePoint from{};
+  std::optional<TimePoint> to;
+};
+
+/// Everything a run depends on, read, checked and built.
+struct Scenario {
+  std::string name;
+  std::string description;
+  std::string file;
+  std::uint64_t seed = 0;
+  ClusterConfig cluster;
+  EngineConfig engine;
+  std::shared_ptr<const hw::StepCost> cost;
+  MemoryPlan memory;
+  traffic::Traffic traffic;
+  std::optional<MeasureWindow> measure;
+  std::vector<std::string> asserts;  ///< "chat.p99_ttft_ms < 500", checked by sim/report.
+  config::Node resolved;             ///< Every key with the value in force.
+};
+
+/// What a run gives besides the scenario file.
+struct ScenarioOptions {
+  std::vector<std::string> overrides;  ///< "engine.block_size=32", applied in order.
+};
+
+/// Reads, checks and builds a scenario. Throws ConfigError with every mistake found.
+[[nodiscard]] Scenario load_scenario(const std::string& path, const ScenarioOptions& options = {});
+
+/// The same from text; `file` is for messages, and trace files are relative to its folder.
+[[nodiscard]] Scenario parse_scenario(const std::string& file, const std::string& text,
+                                      const ScenarioOptions& options = {});
+
+/// The keys of a scenario, as `tokenline describe scenario` shows them.
+[[nodiscard]] std::vector<config::KeyInfo> scenario_keys();
+
+}  // namespace tokenline

@@ -1,0 +1,65 @@
+#include "sim/kernel/simulation.hpp"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "sim/base/check.hpp"
+
+namespace tokenline {
+
+bool Simulation::Later::operator()(const Key& a, const Key& b) const {
+  return std::tie(a.when, a.phase, a.sequence) > std::tie(b.when, b.phase, b.sequence);
+}
+
+void Simulation::require_future(TimePoint when) const {
+  TOKENLINE_CHECK(when >= now_, "at {} ns an event was scheduled {} ns in the past",
+                  now_.time_since_epoch().count(), (now_ - when).count());
+}
+
+void Simulation::at(TimePoint when, Phase phase, Action action) {
+  require_future(when);
+  std::uint32_t slot{};
+  if (free_.empty()) {
+    slot = static_cast<std::uint32_t>(slots_.size());
+    slots_.push_back(std::move(action));
+  } else {
+    slot = free_.back();
+    free_.pop_back();
+    slots_[slot] = std::move(action);
+  }
+  heap_.push_back({when, phase, next_sequence_++, slot});
+  std::ranges::push_heap(heap_, Later{});
+}
+
+bool Simulation::try_advance(TimePoint when, Phase phase) {
+  require_future(when);
+  // An event of equal time and phase was scheduled earlier, so it goes first.
+  if (!heap_.empty() && std::tie(heap_.front().when, heap_.front().phase) <= std::tie(when, phase))
+    return false;
+  record(when, phase, next_sequence_++);
+  return true;
+}
+
+bool Simulation::step() {
+  if (heap_.empty()) return false;
+  std::ranges::pop_heap(heap_, Later{});
+  const Key key = heap_.back();
+  heap_.pop_back();
+  record(key.when, key.phase, key.sequence);
+  const Action action = std::move(slots_[key.slot]);
+  free_.push_back(key.slot);
+  action();
+  return true;
+}
+
+void Simulation::record(TimePoint when, Phase phase, std::uint64_t sequence) {
+  now_ = when;
+  ++executed_;
+  // FNV-1a over the three words.
+  for (const auto word : {static_cast<std::uint64_t>(when.time_since_epoch().count()),
+                          static_cast<std::uint64_t>(phase), sequence})
+    fingerprint_ = (fingerprint_ ^ word) * 0x100000001b3ULL;
+}
+
+}  // namespace tokenline

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "sim/policies/registry.hpp"
+#include "sim/policies/router/router.hpp"
+#include "sim/policies/scheduler/scheduler.hpp"
+
+namespace tokenline {
+
+/// Every policy a scenario can name, by kind.
+struct Policies {
+  Registry<Router> router;
+  Registry<Scheduler> scheduler;
+};
+
+/// The policies listed in policies.def.
+[[nodiscard]] Policies builtin_policies();
+
+#define POLICY(kind, name) void register_##kind##_##name(Policies&);
+#include "sim/policies/policies.def"
+#undef POLICY
+
+}  // namespace tokenline

@@ -1,0 +1,72 @@
+#include <algorithm>
+
+#include "sim/policies/policies.hpp"
+
+namespace tokenline {
+namespace {
+
+/// Every step runs all decodes, then fills its token budget with pieces of prompts.
+class Chunked final : public Scheduler {
+ public:
+  void plan(const SchedulerView& view, StepPlan& plan) override {
+    Room room = make_room_for_decodes(view, plan);
+    std::int64_t budget = view.limits().max_num_batched_tokens - room.decoding;
+    if (room.partial) continue_partial(view, room, budget, plan);
+    plan.decode = room.decoding > 0;
+    if (plan.preemptions > 0) return;
+    admit(view, room, budget, plan);
+  }
+
+ private:
+  /// Gives the partial prefill what is left of the budget. When the pool cannot hold it, the
+  /// sequence itself is preempted: it is the last of the running list.
+  static void continue_partial(const SchedulerView& view, Room& room, std::int64_t& budget,
+                               StepPlan& plan) {
+    const SchedulerLimits& limits = view.limits();
+    const std::int64_t tokens = std::min(room.partial->remaining, budget);
+    const std::int64_t done = room.partial->done;
+    const std::int64_t blocks = limits.blocks(done + tokens) - limits.blocks(done);
+    if (blocks > room.free_blocks) {
+      ++plan.preemptions;
+      plan.blocked = Blocked::kv_blocks;
+      return;
+    }
+    plan.partial_tokens = tokens;
+    room.free_blocks -= blocks;
+    budget -= tokens;
+  }
+
+  static void admit(const SchedulerView& view, const Room& room, std::int64_t budget,
+                    StepPlan& plan) {
+    const SchedulerLimits& limits = view.limits();
+    std::int64_t running = room.running;
+    std::int64_t free_blocks = room.free_blocks - limits.watermark_blocks;
+    for (std::int64_t i = 0; i < view.waiting(); ++i) {
+      const std::int64_t tokens = std::min(view.waiting_tokens(i), budget);
+      const std::int64_t blocks = limits.blocks(tokens);
+      if (running == limits.max_num_seqs)
+        plan.blocked = Blocked::sequence_slot;
+      else if (tokens == 0)
+        plan.blocked = Blocked::token_budget;
+      else if (blocks > free_blocks)
+        plan.blocked = Blocked::kv_blocks;
+      if (plan.blocked != Blocked::nothing) return;
+      plan.admissions.push_back(tokens);
+      ++running;
+      budget -= tokens;
+      free_blocks -= blocks;
+    }
+  }
+};
+
+}  // namespace
+
+void register_scheduler_chunked(Policies& policies) {
+  policies.scheduler.add(
+      "chunked", {.summary = "Continuous batching with chunked prefill: all decodes first, then "
+                             "pieces of prompts up to max_num_batched_tokens.",
+                  .source = "vLLM V1 Scheduler.schedule (v0.8 and later); Sarathi-Serve, OSDI'24",
+                  .make = [] { return std::make_unique<Chunked>(); }});
+}
+
+}  // namespace tokenline

@@ -1,0 +1,119 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace tokenline {
+
+/// What the head of the waiting queue waits for. The queue is first come, first served, so
+/// everything behind the head waits for the same thing.
+enum class Blocked : std::uint8_t { nothing, sequence_slot, kv_blocks, token_budget };
+
+/// Limits a scheduler keeps, under the engines' names.
+struct SchedulerLimits {
+  std::int64_t max_num_seqs = 0;
+  std::int64_t max_num_batched_tokens = 0;
+  std::int64_t block_size = 0;        ///< Tokens per KV block.
+  std::int64_t watermark_blocks = 0;  ///< Free blocks that an admission must leave.
+
+  /// Blocks that hold `tokens` tokens.
+  [[nodiscard]] std::int64_t blocks(std::int64_t tokens) const {
+    return (tokens + block_size - 1) / block_size;
+  }
+};
+
+/// The one sequence whose prompt is computed in part; always the last of the running list.
+struct PartialPrefill {
+  std::int64_t done = 0;
+  std::int64_t remaining = 0;
+};
+
+/// A running sequence as a candidate for preemption.
+struct RunningView {
+  std::int64_t blocks = 0;   ///< Blocks it would give back.
+  bool needs_block = false;  ///< Its next token starts a new block.
+};
+
+/// What a scheduler sees at a step boundary; counts are O(1) for the engine to give. Valid only
+/// during the call.
+class SchedulerView {
+ public:
+  virtual ~SchedulerView() = default;
+
+  [[nodiscard]] const SchedulerLimits& limits() const { return limits_; }
+  /// Sequences that hold a slot: decoding, partly prefilled, or finished and held.
+  [[nodiscard]] virtual std::int64_t running() const = 0;
+  [[nodiscard]] virtual std::int64_t decoding() const = 0;
+  /// Blocks needed for every decoding sequence to advance by one token.
+  [[nodiscard]] virtual std::int64_t decode_growth() const = 0;
+  [[nodiscard]] virtual std::int64_t free_blocks() const = 0;
+  [[nodiscard]] virtual std::optional<PartialPrefill> partial() const = 0;
+  [[nodiscard]] virtual std::int64_t waiting() const = 0;
+  /// Tokens to prefill for the i-th waiting request: its prompt, and after a preemption what it had
+  /// generated too.
+  [[nodiscard]] virtual std::int64_t waiting_tokens(std::int64_t i) const = 0;
+  /// The running sequence that was admitted last (0), second to last (1), …
+  [[nodiscard]] virtual RunningView running_from_back(std::int64_t i) const = 0;
+
+ protected:
+  SchedulerView() = default;
+  SchedulerView(const SchedulerView&) = default;
+  SchedulerView& operator=(const SchedulerView&) = default;
+  SchedulerLimits limits_;
+};
+
+/// What one step does. Preemptions take effect first, then decodes and the partial prefill, then
+/// admissions.
+struct StepPlan {
+  /// This many sequences lose their blocks, from the back of the running list, and return to the
+  /// front of the queue.
+  std::int64_t preemptions = 0;
+  /// Every sequence still decoding advances by one token.
+  bool decode = false;
+  /// Tokens of the partial prefill to compute; 0 when there is none or no budget is left.
+  std::int64_t partial_tokens = 0;
+  /// Tokens of each newly admitted request to compute, from the head of the queue. Only the last
+  /// may be less than its whole prefill.
+  std::vector<std::int64_t> admissions;
+  /// Why the next request was not admitted; `nothing` when none is left waiting.
+  Blocked blocked = Blocked::nothing;
+
+  void clear() {
+    preemptions = 0;
+    decode = false;
+    partial_tokens = 0;
+    admissions.clear();
+    blocked = Blocked::nothing;
+  }
+};
+
+/// Decides each step of an engine. Contract: it fills the cleared `plan` and nothing else; it never
+/// exceeds a limit or the free blocks; with anything running or waiting, the plan makes progress.
+class Scheduler {
+ public:
+  virtual ~Scheduler() = default;
+  virtual void plan(const SchedulerView& view, StepPlan& plan) = 0;
+  /// Whether a finished sequence keeps its slot, its blocks and its row in the batch until the
+  /// whole batch has finished.
+  [[nodiscard]] virtual bool holds_finished() const { return false; }
+};
+
+/// What of a view remains after preemptions.
+struct Room {
+  std::int64_t running = 0;
+  std::int64_t decoding = 0;
+  std::int64_t free_blocks = 0;  ///< After the decodes have taken theirs.
+  std::optional<PartialPrefill> partial;
+};
+
+/// Preempts from the back until every decoding sequence that is left can advance by one token. A
+/// victim is the new head of the queue, and waits for blocks.
+[[nodiscard]] Room make_room_for_decodes(const SchedulerView& view, StepPlan& plan);
+
+/// Admits whole prompts from the head of the queue while slots, `token_budget` and blocks last, and
+/// notes in `plan.blocked` what stopped it.
+void admit_whole_prompts(const SchedulerView& view, const Room& room, std::int64_t token_budget,
+                         StepPlan& plan);
+
+}  // namespace tokenline

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/report/study.hpp"
+
+namespace tokenline::report {
+
+/// A variant after its run.
+struct VariantResult {
+  std::string name;
+  std::string note;
+  bool ranked = true;
+  Summary summary;
+
+  /// A metric of it; without a value where its scenario has no such class.
+  [[nodiscard]] Figure figure(const std::string& metric) const;
+};
+
+/// A claim held against the simulation.
+struct ClaimResult {
+  std::optional<double> simulated;
+  std::optional<double> ratio;  ///< Simulated ÷ claimed.
+  bool confirmed = false;
+  std::vector<std::pair<std::string, Figure>> evidence;  ///< By metric.
+  /// Where a latency went, largest part first; empty for other metrics.
+  std::vector<Share> ledger;
+};
+
+/// The result of a study.
+struct Comparison {
+  StudyPlan plan;
+  std::vector<VariantResult> variants;  ///< In the order of the study.
+  std::vector<ClaimResult> claims;      ///< In the order of plan.claims.
+  /// Indices of the ranked variants, best first: by rank_by, then then_by, then the order of the
+  /// study; without a value last. Without rank_by in the order of the study.
+  std::vector<std::size_t> ranking;
+  std::vector<std::size_t> unranked;
+
+  [[nodiscard]] bool audits_passed() const;
+  [[nodiscard]] bool asserts_passed() const;
+  /// rank_by of a variant ÷ that of the first one; empty without rank_by.
+  [[nodiscard]] std::optional<double> factor(std::size_t variant) const;
+};
+
+struct ComparisonOptions {
+  std::size_t threads = 1;
+  /// Where to write compare.json and a run directory per variant, if anywhere.
+  std::optional<std::string> out;
+};
+
+/// Runs every variant of a study; its traffic is used up. The result and all files are the same for
+/// any number of threads. Throws OutputError when results cannot be written.
+[[nodiscard]] Comparison compare(Study& study, const ComparisonOptions& options);
+
+/// Holds a claim against a variant's summary.
+[[nodiscard]] ClaimResult judge(const Claim& claim, const VariantResult& variant);
+
+/// Where the latency that a metric measures went: of TTFT, of E2E, or (TPOT, ITL) of the time after
+/// the first token; of the request at P99 for a P99, else on average. Empty for other metrics.
+[[nodiscard]] std::vector<Share> ledger_of(const Summary& summary, const std::string& metric);
+
+/// The order of the ranked variants, as Comparison::ranking.
+[[nodiscard]] std::vector<std::size_t> rank(const StudyPlan& plan,
+                                            const std::vector<VariantResult>& variants);
+
+/// What `tokenline compare` prints: claims, ranking, the unranked, and the verdicts.
+[[nodiscard]] std::string comparison_text(const Comparison& comparison);
+
+/// compare.json: one object, with the summary of every variant.
+[[nodiscard]] std::string comparison_json(const Comparison& comparison);
+
+/// A name as a folder: letters, digits and points, everything else as single dashes; never empty.
+[[nodiscard]] std::string slug(const std::string& name);
+
+}  // namespace tokenline::report

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "sim/report/summary.hpp"
+
+namespace tokenline::report {
+
+/// The user's mistake or the machine's refusal when writing results: not a directory of ours, no
+/// permission, no space. what() names the path.
+class OutputError : public std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Makes sure that `directory` can take results: creates it (and its parents) or finds it empty or
+/// with a file `marker` of an earlier result, which may be overwritten. Throws OutputError.
+void claim_directory(const std::string& directory, std::string_view marker);
+
+/// Writes a whole file. Throws OutputError.
+void write_file(const std::string& path, std::string_view text);
+
+/// The marker of a run directory.
+inline constexpr std::string_view run_marker = "summary.json";
+
+/// Writes config.yaml, summary.json and requests.csv into a claimed directory. Throws OutputError.
+/// config.yaml is the resolved scenario with its data files (traces, lengths) named relative to the
+/// directory, so that it can be run from there.
+void write_run(const std::string& directory, const Scenario& scenario, const RunResult& run,
+               const Summary& summary);
+
+/// The resolved scenario with its relative data files renamed for a file in `directory`.
+[[nodiscard]] config::Node rebased(const Scenario& scenario, const std::string& directory);
+
+}  // namespace tokenline::report

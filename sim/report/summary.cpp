@@ -1,0 +1,92 @@
+#include "sim/report/summary.hpp"
+
+#include <algorithm>
+
+#include "sim/report/digest.hpp"
+
+namespace tokenline::report {
+namespace {
+
+std::optional<double> share_of(Duration part, Duration whole) {
+  return ratio(static_cast<double>(part.count()), static_cast<double>(whole.count()));
+}
+
+std::optional<double> off_grid(const std::vector<InstanceResult>& instances) {
+  Seconds outside;
+  Seconds gpu;
+  for (const InstanceResult& instance : instances) {
+    outside += instance.measured.off_grid;
+    gpu += to_seconds(instance.measured.gpu);
+  }
+  return ratio(outside.value(), gpu.value());
+}
+
+}  // namespace
+
+InstanceSummary summarize_instance(const InstanceResult& instance,
+                                   const ReplicaHardware& hardware) {
+  const InstanceStats& stats = instance.measured;
+  const Duration elapsed = stats.as_of - instance.measured_from;
+  const double seconds = to_seconds(elapsed).value();
+  const auto held = ratio(stats.kv_stored_seconds, stats.kv_allocated_seconds);
+
+  InstanceSummary result{.name = instance.name, .gpu = hardware.gpu, .figures = {}};
+  Figures& figures = result.figures;
+  figures.count("gpus", hardware.gpus);
+  figures.count("steps", stats.steps);
+  figures.amount("busy_fraction", share_of(stats.busy, elapsed));
+  figures.amount("flops_utilization",
+                 ratio(stats.flops.value(), hardware.peak_16bit.value() * seconds));
+  figures.amount("bandwidth_utilization",
+                 ratio(stats.hbm_bytes.value(), hardware.bandwidth.value() * seconds));
+  figures.count("kv_blocks", instance.kv_blocks);
+  figures.amount("kv_peak_fraction", ratio(static_cast<double>(stats.kv_peak_blocks),
+                                           static_cast<double>(instance.kv_blocks)));
+  figures.amount("kv_waste_fraction", held ? std::optional(1.0 - *held) : std::nullopt);
+  figures.amount("hbm_peak_fraction", ratio(stats.hbm_peak.value(), hardware.memory.value()));
+  figures.amount("mean_running", ratio(stats.running_seconds, seconds));
+  figures.count("peak_running", stats.peak_running);
+  figures.amount("mean_waiting", ratio(stats.waiting_seconds, seconds));
+  figures.count("peak_waiting", stats.peak_waiting);
+  figures.count("preemptions", stats.preemptions);
+  figures.count("recomputed_tokens", stats.recomputed_tokens);
+  figures.count("restarts", stats.restarts);
+  figures.amount("down_s", to_seconds(stats.down).value());
+  figures.amount("off_grid_fraction", ratio(stats.off_grid.value(), to_seconds(stats.gpu).value()));
+  return result;
+}
+
+std::vector<std::string> instance_figure_keys() {
+  return summarize_instance({}, {}).figures.keys();
+}
+
+const ClassSummary* Summary::find_class(std::string_view name) const {
+  const auto found = std::ranges::find(classes, name, &ClassSummary::name);
+  return found == classes.end() ? nullptr : &*found;
+}
+
+bool Summary::asserts_passed() const { return std::ranges::all_of(asserts, &AssertResult::passed); }
+
+Summary summarize(const Scenario& scenario, const RunResult& run) {
+  const hw::Gpu& gpu = scenario.cost->setup().gpu;
+  const ReplicaHardware hardware{.gpu = gpu.name,
+                                 .gpus = scenario.cluster.tensor_parallel_size,
+                                 .peak_16bit = gpu.peak_16bit,
+                                 .bandwidth = gpu.bandwidth,
+                                 .memory = scenario.memory.capacity};
+  Summary summary;
+  summary.scenario = scenario.name;
+  summary.seed = scenario.seed;
+  summary.config_sha256 = sha256_hex(config::emit_yaml(scenario.resolved));
+  summary.simulated_s = to_seconds(run.end - TimePoint{}).value();
+  summary.gpu = gpu.name;
+  summary.engine = scenario.engine;
+  summary.classes = summarize_classes(run, scenario.measure);
+  for (const InstanceResult& instance : run.instances)
+    summary.instances.push_back(summarize_instance(instance, hardware));
+  summary.off_grid_fraction = off_grid(run.instances);
+  summary.audit = run.audit;
+  return summary;
+}
+
+}  // namespace tokenline::report

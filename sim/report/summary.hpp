@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/engine/run.hpp"
+#include "sim/report/class_summary.hpp"
+#include "sim/report/figures.hpp"
+
+namespace tokenline::report {
+
+/// One replica over the measured part of the run; peaks are over the whole run.
+struct InstanceSummary {
+  std::string name;
+  std::string gpu;
+  Figures figures;  ///< README.md defines each.
+};
+
+/// What instance figures are relative to.
+struct ReplicaHardware {
+  std::string gpu;
+  std::int64_t gpus = 1;      ///< That share one replica.
+  FlopsPerSecond peak_16bit;  ///< Of one of them, as the rest.
+  BytesPerSecond bandwidth;
+  Bytes memory;
+};
+
+[[nodiscard]] InstanceSummary summarize_instance(const InstanceResult& instance,
+                                                 const ReplicaHardware& hardware);
+
+/// The keys of InstanceSummary::figures.
+[[nodiscard]] std::vector<std::string> instance_figure_keys();
+
+/// A condition of the scenario's `assert:` and what became of it.
+struct AssertResult {
+  std::string condition;
+  std::optional<double> value;  ///< Empty where the metric is: the condition then fails.
+  bool passed = false;
+};
+
+/// Everything a report says of a run: the content of summary.json. A pure function of the run.
+struct Summary {
+  std::string scenario;
+  std::uint64_t seed = 0;
+  std::string config_sha256;  ///< Of emit_yaml() of the resolved scenario.
+  double simulated_s = 0.0;
+  std::string gpu;
+  EngineConfig engine;
+  std::vector<ClassSummary> classes;  ///< "all" first.
+  std::vector<InstanceSummary> instances;
+  std::optional<double> off_grid_fraction;  ///< Of the GPU time of all instances.
+  AuditReport audit;
+  std::vector<AssertResult> asserts;
+
+  /// The class of that name, or null.
+  [[nodiscard]] const ClassSummary* find_class(std::string_view name) const;
+  [[nodiscard]] bool asserts_passed() const;
+};
+
+/// Summarises a run of `scenario`, without its asserts (assertions.hpp).
+[[nodiscard]] Summary summarize(const Scenario& scenario, const RunResult& run);
+
+/// The text of summary.json: one object, doubles in their shortest exact form, empty as null.
+[[nodiscard]] std::string summary_json(const Summary& summary);
+
+}  // namespace tokenline::report

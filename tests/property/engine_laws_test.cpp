@@ -1,0 +1,180 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "sim/engine/run.hpp"
+#include "tests/support/random_scenario.hpp"
+
+using namespace tokenline;
+using namespace tokenline::test;
+
+namespace {
+
+/// Calls `check` with the text of random scenarios; other seeds than those of the comparison with
+/// the slow engine.
+template <class Check>
+void for_scenarios(int count, Check check) {
+  for (int i = 0; i < count; ++i) {
+    const std::uint64_t seed = 1'000'000 + static_cast<std::uint64_t>(i);
+    const std::string yaml = random_scenario(seed);
+    INFO("scenario of seed " << seed << ":\n" << yaml);
+    check(yaml);
+  }
+}
+
+RunResult run_text(const std::string& yaml, const std::vector<std::string>& overrides = {}) {
+  Scenario scenario = parse_scenario("random.yaml", yaml, {overrides});
+  return run(scenario);
+}
+
+template <class Condition>
+std::ptrdiff_t count(const RunResult& result, Condition condition) {
+  return std::ranges::count_if(result.log.records, condition);
+}
+
+bool completed(const RequestRecord& record) { return record.outcome == Outcome::completed; }
+bool lost(const RequestRecord& record) { return record.outcome == Outcome::lost_oom; }
+
+/// A file that is gone when the test is over.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(const std::string& text)
+      : path_(std::filesystem::temp_directory_path() /
+              fmt::format("tokenline-{:08x}.csv", std::random_device{}())) {
+    std::ofstream(path_) << text;
+  }
+  ~TemporaryFile() { std::filesystem::remove(path_); }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  [[nodiscard]] std::string path() const { return path_.string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// The requests of a run as a trace, to the nanosecond.
+std::string as_trace(const RunResult& result) {
+  std::string csv = "arrival_s,prompt_tokens,output_tokens,class\n";
+  for (const RequestRecord& record : result.log.records) {
+    const std::int64_t time = record.arrival.time_since_epoch().count();
+    csv += fmt::format("{}.{:09},{},{},{}\n", time / 1'000'000'000, time % 1'000'000'000,
+                       record.prompt_tokens, record.output_tokens,
+                       result.classes[record.class_index].name);
+  }
+  return csv;
+}
+
+/// The records with what a replay numbers in its own way put aside: one source, and classes in the
+/// order of their first request.
+std::vector<std::pair<std::string, RequestRecord>> comparable(const RunResult& result) {
+  std::vector<std::pair<std::string, RequestRecord>> out;
+  for (RequestRecord record : result.log.records) {
+    const std::string name = result.classes[record.class_index].name;
+    record.class_index = 0;
+    record.source = 0;
+    out.emplace_back(name, record);
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("the parts of the ledger are never negative, and add up", "[engine]") {
+  for_scenarios(200, [](const std::string& yaml) {
+    for (const RequestRecord& record : run_text(yaml).log.records) {
+      for (std::size_t i = 0; i < part_count; ++i)
+        REQUIRE(record.parts[static_cast<Part>(i)] >= Duration{});
+      if (record.outcome != Outcome::in_flight) REQUIRE(record.parts.sum() == record.e2el());
+      if (!completed(record)) continue;
+      REQUIRE(record.ttft_parts.sum() == record.ttft());
+      for (std::size_t i = 0; i < ttft_part_count; ++i)
+        REQUIRE(record.ttft_parts[static_cast<Part>(i)] <= record.parts[static_cast<Part>(i)]);
+    }
+  });
+}
+
+TEST_CASE("a request that is lost has no first token, and all its time went into restarts",
+          "[engine]") {
+  std::ptrdiff_t seen = 0;
+  for_scenarios(200, [&](const std::string& yaml) {
+    for (const RequestRecord& record : run_text(yaml).log.records) {
+      if (!lost(record)) continue;
+      ++seen;
+      REQUIRE(record.first_token == TimePoint{});
+      REQUIRE(record.ttft_parts == TtftParts{});
+      REQUIRE(record.parts[Part::restart] == record.e2el());
+    }
+  });
+  CHECK(seen > 0);
+}
+
+TEST_CASE(
+    "time goes where it can: nothing is recomputed or preempted without a preemption, and "
+    "nothing restarts without a crash",
+    "[engine]") {
+  for_scenarios(200, [](const std::string& yaml) {
+    const RunResult result = run_text(yaml);
+    std::int64_t restarts = 0;
+    for (const InstanceResult& instance : result.instances) restarts += instance.whole.restarts;
+    for (const RequestRecord& record : result.log.records) {
+      if (record.preemptions == 0) {
+        REQUIRE(record.recomputed_tokens == 0);
+        REQUIRE(record.parts[Part::recomputed] == Duration{});
+        REQUIRE(record.parts[Part::preempted] == Duration{});
+      }
+      if (restarts == 0) REQUIRE(record.parts[Part::restart] == Duration{});
+      if (completed(record) && record.output_tokens == 1)
+        REQUIRE(record.first_token == record.finish);
+    }
+  });
+}
+
+TEST_CASE("with more replicas no request is lost or left over", "[engine]") {
+  for_scenarios(60, [](const std::string& yaml) {
+    const bool may_crash = yaml.find("on_demand") != std::string::npos;
+    for (int replicas = 1; replicas <= 5; replicas += 2) {
+      CAPTURE(replicas);
+      const RunResult result = run_text(yaml, {fmt::format("cluster.replicas={}", replicas)});
+      const auto all = static_cast<std::ptrdiff_t>(result.log.records.size());
+      REQUIRE(count(result, completed) + count(result, lost) == all);
+      if (!may_crash) REQUIRE(count(result, completed) == all);
+      REQUIRE(all == static_cast<std::ptrdiff_t>(run_text(yaml).log.records.size()));
+    }
+  });
+}
+
+TEST_CASE("a scenario run twice gives the same events and the same records", "[engine]") {
+  for_scenarios(60, [](const std::string& yaml) {
+    const RunResult first = run_text(yaml);
+    const RunResult second = run_text(yaml);
+    REQUIRE(first.fingerprint == second.fingerprint);
+    REQUIRE(first.events == second.events);
+    REQUIRE(first.end == second.end);
+    REQUIRE(first.log.records == second.log.records);
+  });
+}
+
+TEST_CASE("a run replayed from its own exported requests gives the same records", "[engine]") {
+  int replayed = 0;
+  for_scenarios(150, [&](const std::string& yaml) {
+    const RunResult original = run_text(yaml);
+    // A client of a closed loop whose request is lost sends the next one between the retries of the
+    // same crash; a trace knows the instant but not that order.
+    if (count(original, lost) > 0) return;
+    const TemporaryFile trace(as_trace(original));
+    const RunResult replay =
+        run_text(fmt::format("{}traffic:\n  replay:\n    trace: {{file: {}, format: csv}}\n",
+                             yaml.substr(0, yaml.find("traffic:\n")), trace.path()));
+    REQUIRE(comparable(replay) == comparable(original));
+    REQUIRE(replay.end == original.end);
+    ++replayed;
+  });
+  CHECK(replayed >= 100);
+}

@@ -1,0 +1,132 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/engine/run.hpp"
+#include "sim/stats/histogram.hpp"
+#include "tests/support/random_scenario.hpp"
+#include "tests/support/slow_engine.hpp"
+
+using namespace tokenline;
+using namespace tokenline::test;
+
+namespace {
+
+/// How many runs of the sample showed something worth comparing.
+struct Coverage {
+  int preempted = 0;
+  int crashed = 0;
+  int retried = 0;
+  int lost = 0;
+  int held = 0;
+  int partial = 0;
+  int contiguous = 0;
+
+  void add(const Scenario& scenario, const SlowRun& run) {
+    const auto any = [&](auto condition) { return std::ranges::any_of(run.records, condition); };
+    preempted += run.counts.preemptions > 0;
+    crashed += run.counts.crashes > 0;
+    retried += any([](const auto& r) { return r.retries > 0 && r.outcome == Outcome::completed; });
+    lost += any([](const auto& r) { return r.outcome == Outcome::lost_oom; });
+    held += run.counts.held_rows > 0;
+    partial += run.counts.partial_pieces > 0;
+    contiguous += scenario.engine.kv_layout == KvLayout::contiguous;
+  }
+};
+
+std::string describe(const RequestRecord& r) {
+  const auto at = [](TimePoint t) { return t.time_since_epoch().count(); };
+  std::string text = fmt::format(
+      "{}+{} tokens of class {} on replica {}: arrival {}, first token {}, finish {}, outcome {}, "
+      "preemptions {}, retries {}, recomputed {}, measured {}",
+      r.prompt_tokens, r.output_tokens, r.class_index, r.instance, at(r.arrival), at(r.first_token),
+      at(r.finish), name(r.outcome), r.preemptions, r.retries, r.recomputed_tokens, r.measured);
+  for (std::size_t i = 0; i < part_count; ++i) {
+    const Part part = static_cast<Part>(i);
+    if (r.parts[part] != Duration{})
+      text += fmt::format(", {} {}", name(part), r.parts[part].count());
+    if (i < ttft_part_count && r.ttft_parts[part] != Duration{})
+      text += fmt::format(" (ttft {})", r.ttft_parts[part].count());
+  }
+  return text;
+}
+
+void require_same_records(const RunResult& fast, const SlowRun& slow) {
+  REQUIRE(fast.log.records.size() == slow.records.size());
+  for (std::size_t i = 0; i < slow.records.size(); ++i) {
+    if (fast.log.records[i] == slow.records[i]) continue;
+    FAIL("request " << i << "\nfast: " << describe(fast.log.records[i])
+                    << "\nslow: " << describe(slow.records[i]));
+  }
+}
+
+/// Count, mean, deviation and largest value of the engine's histogram come from integers, so a
+/// histogram filled gap by gap must have the same bits.
+void require_same_gaps(const RunResult& fast, const SlowRun& slow) {
+  REQUIRE(fast.log.token_gaps.size() == slow.token_gaps.size());
+  for (std::size_t i = 0; i < slow.token_gaps.size(); ++i) {
+    stats::Histogram expected;
+    for (const Duration gap : slow.token_gaps[i]) expected.add(gap);
+    const stats::Histogram& actual = fast.log.token_gaps[i];
+    CAPTURE(i);
+    REQUIRE(actual.count() == expected.count());
+    REQUIRE(actual.mean() == expected.mean());
+    REQUIRE(actual.standard_deviation() == expected.standard_deviation());
+    REQUIRE(actual.max() == expected.max());
+    for (const double q : {0.0, 0.25, 0.5, 0.75, 0.99})
+      REQUIRE(actual.quantile(q) == expected.quantile(q));
+  }
+}
+
+void require_same_counters(const RunResult& fast, const SlowRun& slow) {
+  std::int64_t steps = 0;
+  std::int64_t preemptions = 0;
+  std::int64_t restarts = 0;
+  for (const InstanceResult& instance : fast.instances) {
+    steps += instance.whole.steps;
+    preemptions += instance.whole.preemptions;
+    restarts += instance.whole.restarts;
+  }
+  REQUIRE(steps == slow.counts.steps);
+  REQUIRE(preemptions == slow.counts.preemptions);
+  REQUIRE(restarts == slow.counts.crashes);
+}
+
+void require_audits_pass(const RunResult& result) {
+  for (const AuditCheck& check : result.audit.checks) {
+    INFO(check.id << " " << check.name << ": " << check.details);
+    REQUIRE(check.passed);
+  }
+  REQUIRE(result.audit.passed);
+}
+
+}  // namespace
+
+TEST_CASE("the engine gives every request the record that walking every sequence gives it") {
+  constexpr int runs = 1000;
+  Coverage coverage;
+  for (std::uint64_t seed = 1; seed <= runs; ++seed) {
+    const std::string yaml = random_scenario(seed);
+    INFO("scenario of seed " << seed << ":\n" << yaml);
+    Scenario for_fast = parse_scenario("random.yaml", yaml);
+    Scenario for_slow = parse_scenario("random.yaml", yaml);
+    const RunResult fast = run(for_fast);
+    const SlowRun slow = run_slowly(for_slow);
+    require_same_records(fast, slow);
+    require_same_gaps(fast, slow);
+    require_same_counters(fast, slow);
+    require_audits_pass(fast);
+    coverage.add(for_slow, slow);
+  }
+  CHECK(coverage.preempted >= runs / 10);
+  CHECK(coverage.crashed >= runs / 10);
+  CHECK(coverage.retried >= runs / 30);
+  CHECK(coverage.lost >= runs / 20);
+  CHECK(coverage.held >= runs / 10);
+  CHECK(coverage.partial >= runs / 10);
+  CHECK(coverage.contiguous >= runs / 10);
+}

@@ -1,0 +1,197 @@
+#include "tests/support/random_scenario.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <initializer_list>
+#include <string_view>
+
+#include "sim/base/random.hpp"
+#include "sim/engine/scenario.hpp"
+
+namespace tokenline::test {
+namespace {
+
+class Dice {
+ public:
+  explicit Dice(std::uint64_t seed) : random_(seed, "random_scenario", 0) {}
+
+  /// An integer of [min, max].
+  std::int64_t between(std::int64_t min, std::int64_t max) {
+    return min + static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(max - min + 1));
+  }
+  bool one_in(std::int64_t n) { return between(1, n) == 1; }
+  template <class T>
+  T among(std::initializer_list<T> values) {
+    return *(values.begin() + between(0, static_cast<std::int64_t>(values.size()) - 1));
+  }
+  std::string_view word(std::initializer_list<std::string_view> words) { return among(words); }
+
+ private:
+  RandomStream random_;
+};
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+/// The `engine:` section, and what other sections must fit to.
+struct EngineDraw {
+  std::string yaml;
+  std::int64_t max_model_len = 0;
+  std::int64_t max_num_batched_tokens = 0;
+  std::int64_t request_blocks = 0;  ///< Of a request of max_model_len tokens.
+  std::int64_t blocks = 0;
+};
+
+/// The smallest pool that admits `needed` blocks above its watermark.
+std::int64_t smallest_pool(std::int64_t needed, double watermark) {
+  std::int64_t blocks = needed;
+  while (blocks - static_cast<std::int64_t>(std::ceil(watermark * static_cast<double>(blocks))) <
+         needed)
+    ++blocks;
+  return blocks;
+}
+
+EngineDraw draw_engine(Dice& dice) {
+  EngineDraw engine;
+  const std::string_view scheduler = dice.word({"static", "prefill_first", "orca", "chunked"});
+  const std::int64_t seqs = dice.one_in(4) ? dice.between(1, 3) : dice.between(4, 24);
+  engine.max_model_len = dice.between(16, 256);
+  const std::int64_t whole = std::max(seqs, engine.max_model_len);
+  engine.max_num_batched_tokens = scheduler == "chunked"
+                                      ? std::max(seqs, dice.between(8, engine.max_model_len))
+                                      : whole + (dice.one_in(2) ? 0 : dice.between(0, 3 * whole));
+  const bool contiguous = dice.one_in(scheduler == "static" || scheduler == "orca" ? 2 : 5);
+  const std::int64_t block_size = dice.among<std::int64_t>({1, 2, 4, 8, 16, 32});
+  const double watermark = dice.among({0.0, 0.0, 0.01, 0.1, 0.3});
+  engine.request_blocks = contiguous ? 1 : ceil_div(engine.max_model_len, block_size);
+  const std::int64_t smallest = smallest_pool(engine.request_blocks, watermark);
+  engine.blocks = smallest + dice.between(0, contiguous ? 6 : 2 * smallest);
+  engine.yaml = fmt::format(
+      "  preset: {}\n"
+      "  scheduler: {}\n"
+      "  max_num_seqs: {}\n"
+      "  max_model_len: {}\n"
+      "  max_num_batched_tokens: {}\n"
+      "  kv_layout: {}\n"
+      "  block_size: {}\n"
+      "  watermark: {}\n"
+      "  prefill_attention: {}\n"
+      "  decode_attention: {}\n"
+      "  host_overhead_per_step: {}\n"
+      "  host_overhead_per_sequence: {}\n",
+      dice.word({"vllm-v1", "vllm-v0"}), scheduler, seqs, engine.max_model_len,
+      engine.max_num_batched_tokens, contiguous ? "contiguous" : "paged", block_size, watermark,
+      dice.word({"auto", "naive", "fa2"}), dice.word({"plain", "flash_decoding"}),
+      dice.word({"0 s", "0.5 ms", "5 ms"}), dice.word({"0 s", "45 us"}));
+  return engine;
+}
+
+std::string draw_lengths(Dice& dice, std::int64_t longest) {
+  switch (dice.between(0, 3)) {
+    case 0:
+      return "1";
+    case 1:
+      return fmt::format("{}", dice.between(1, longest));
+    case 2:
+      return fmt::format("{{distribution: uniform, min: 1, max: {}}}", longest);
+    default: {
+      const std::int64_t min = dice.between(1, longest);
+      return fmt::format("{{distribution: uniform, min: {}, max: {}}}", min,
+                         dice.between(min, longest));
+    }
+  }
+}
+
+/// `tick` is shared by the classes, so that evenly spaced arrivals coincide.
+std::string draw_class(Dice& dice, std::int64_t tick, std::int64_t longest) {
+  std::string yaml;
+  switch (dice.between(0, 3)) {
+    case 0:
+      yaml = fmt::format("    arrival: {{process: closed_loop, max_concurrency: {}}}\n",
+                         dice.between(1, 12));
+      break;
+    case 1:
+      yaml = fmt::format("    arrival: {{process: constant, rate: {}/s}}\n", tick);
+      break;
+    case 2:
+      yaml = fmt::format("    arrival: {{process: poisson, rate: {}/s}}\n", dice.between(5, 1000));
+      break;
+    default:
+      yaml = fmt::format("    arrival: {{process: gamma, burstiness: 0.05, rate: {}/s}}\n",
+                         dice.between(5, 1000));
+  }
+  if (dice.one_in(3)) yaml += fmt::format("    start: {} ms\n", dice.between(1, 20) * 10);
+  const std::int64_t prompt = dice.between(1, longest - 1);
+  yaml += fmt::format("    num_prompts: {}\n", dice.between(1, 24));
+  yaml += fmt::format("    prompt_tokens: {}\n", draw_lengths(dice, prompt));
+  yaml += fmt::format("    output_tokens: {}\n",
+                      draw_lengths(dice, std::min<std::int64_t>(longest - prompt, 100)));
+  return yaml;
+}
+
+std::string draw_traffic(Dice& dice, std::int64_t longest) {
+  const std::int64_t tick = dice.among<std::int64_t>({10, 100, 1000, 1'000'000'000});
+  const std::int64_t classes = dice.between(1, 3);
+  std::string yaml = "traffic:\n";
+  for (std::int64_t i = 0; i < classes; ++i)
+    yaml += fmt::format("  class_{}:\n{}", i, draw_class(dice, tick, longest));
+  return yaml;
+}
+
+std::string draw_head(Dice& dice, std::uint64_t seed) {
+  std::string yaml = fmt::format(
+      "scenario: random {}\n"
+      "seed: {}\n"
+      "model: {}\n"
+      "cluster:\n"
+      "  gpu: {}\n"
+      "  replicas: {}\n"
+      "  router: {}\n"
+      "  restart_delay: {} ms\n"
+      "  on_oom: {}\n"
+      "  max_retries: {}\n",
+      seed, seed, dice.word({"llama-2-7b", "llama-3.1-8b"}),
+      dice.word({"a100_sxm_80gb", "h100_sxm"}), dice.between(1, 3),
+      dice.word({"least_outstanding", "round_robin"}), dice.among<std::int64_t>({1, 10, 100, 1000}),
+      dice.one_in(5) ? "lose" : "retry", dice.between(0, 2));
+  if (dice.one_in(4))
+    yaml += fmt::format("measure: {{from: {} ms, to: {} ms}}\n", dice.between(0, 100),
+                        dice.between(101, 2000));
+  return yaml;
+}
+
+/// Keys that make the pool grow on demand in a GPU whose memory ends near the pool's end, so that a
+/// full pool leaves little or nothing for activations, yet a single request fits.
+std::string draw_tight_memory(Dice& dice, const EngineDraw& engine, const Scenario& probe) {
+  const MemoryPlan& memory = probe.memory;
+  const std::int64_t piece = std::min(engine.max_model_len, engine.max_num_batched_tokens);
+  const Bytes alone = static_cast<double>(engine.request_blocks) * memory.block +
+                      probe.cost->activations(piece, 1, piece * engine.max_model_len);
+  const double slack = dice.among({0.0, 0.0, 0.0, 0.25, 0.5});
+  const Bytes pool = std::max(alone, static_cast<double>(engine.blocks) * memory.block) +
+                     slack * memory.activation_peak;
+  const Bytes rest = memory.capacity - memory.weights - pool;
+  return fmt::format(
+      "  kv_sizing: on_demand\n"
+      "  gpu_memory_utilization: 1.0\n"
+      "  non_torch_memory: {} B\n",
+      static_cast<std::int64_t>(std::floor(rest.value())) - 1);
+}
+
+}  // namespace
+
+std::string random_scenario(std::uint64_t seed) {
+  Dice dice(seed);
+  const std::string head = draw_head(dice, seed);
+  const EngineDraw engine = draw_engine(dice);
+  const std::string traffic = draw_traffic(dice, engine.max_model_len);
+  const std::string reserved = fmt::format("{}engine:\n{}  num_gpu_blocks_override: {}\n{}", head,
+                                           engine.yaml, engine.blocks, traffic);
+  if (dice.one_in(2)) return reserved;
+  const Scenario probe = parse_scenario("random.yaml", reserved);
+  return fmt::format("{}engine:\n{}{}{}", head, engine.yaml, draw_tight_memory(dice, engine, probe),
+                     traffic);
+}
+
+}  // namespace tokenline::test

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/engine/request.hpp"
+#include "sim/engine/scenario.hpp"
+
+namespace tokenline::test {
+
+/// What happened in a slow run, to know what a sample of scenarios covers.
+struct SlowCounts {
+  std::int64_t steps = 0;
+  std::int64_t preemptions = 0;
+  std::int64_t crashes = 0;
+  std::int64_t held_rows = 0;       ///< Finished rows in decode steps.
+  std::int64_t partial_pieces = 0;  ///< Pieces of prompts that did not end them.
+};
+
+/// The outcome of a slow run.
+struct SlowRun {
+  std::vector<RequestRecord> records;             ///< By request id.
+  std::vector<std::vector<Duration>> token_gaps;  ///< By class, of measured requests.
+  SlowCounts counts;
+  TimePoint end{};
+};
+
+/// Simulates a scenario as its replicas would do it by hand: every step walks every sequence, KV
+/// blocks have ids, nothing is aggregated. Shares with the engine only what the engine shares with
+/// the world: prices, routers, traffic and the memory plan. The scenario's traffic is used up.
+[[nodiscard]] SlowRun run_slowly(Scenario& scenario);
+
+}  // namespace tokenline::test

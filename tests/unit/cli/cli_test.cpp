@@ -1,0 +1,181 @@
+#include <sys/wait.h>
+
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "sim/config/node.hpp"
+#include "sim/report/run_directory.hpp"
+#include "tests/unit/report/builders.hpp"
+#include "tests/unit/report/scratch.hpp"
+
+using namespace tokenline;
+using Catch::Contains;
+using report::Scratch;
+using report::write_file;
+
+namespace {
+
+struct Ran {
+  int exit_code = 0;
+  std::string out;
+  std::string err;
+};
+
+const std::string binary = "'" TOKENLINE_BINARY "' ";
+
+/// Runs a shell command in the scratch folder.
+Ran shell(const Scratch& scratch, const std::string& command) {
+  const std::string all = "cd '" + scratch.path() + "' && { " + command + "; } >'" +
+                          scratch / "stdout" + "' 2>'" + scratch / "stderr" + "'";
+  const int status = std::system(all.c_str());
+  REQUIRE(WIFEXITED(status));
+  return {WEXITSTATUS(status), config::read_file(scratch / "stdout"),
+          config::read_file(scratch / "stderr")};
+}
+
+/// Runs `tokenline <arguments>` there.
+Ran execute(const Scratch& scratch, const std::string& arguments) {
+  return shell(scratch, binary + arguments);
+}
+
+/// A folder with small.yaml, which passes, and failing.yaml, whose assert fails.
+class Folder : public Scratch {
+ public:
+  Folder() {
+    const std::string text(report::small_scenario);
+    write_file(*this / "small.yaml", text);
+    write_file(*this / "failing.yaml", text + "assert: [all.p99_ttft_ms < 0.001]\n");
+    write_file(*this / "study.yaml",
+               "study: s\nbase: small.yaml\ncolumns: [all.completed]\nvariants:\n"
+               "  - {name: a}\n  - {name: b, set: {seed: 7}}\n");
+  }
+};
+
+}  // namespace
+
+TEST_CASE("run reports on standard output and says nothing else", "[cli]") {
+  const Folder folder;
+  const Ran ran = execute(folder, "run small.yaml");
+  CHECK(ran.exit_code == 0);
+  CHECK_THAT(ran.out, Contains("Serving Benchmark Result"));
+  CHECK_THAT(ran.out, Contains("audit: passed"));
+  CHECK(ran.err.empty());
+}
+
+TEST_CASE("without --out nothing is written, with it a run directory is", "[cli]") {
+  const Folder folder;
+  CHECK(execute(folder, "run small.yaml").exit_code == 0);
+  CHECK_FALSE(std::filesystem::exists(folder / "config.yaml"));
+  CHECK(execute(folder, "run small.yaml --out result --quiet").out.empty());
+  const auto json = nlohmann::json::parse(config::read_file(folder / "result/summary.json"));
+  CHECK(json["scenario"] == "small");
+  CHECK(execute(folder, "run result/config.yaml --out again").exit_code == 0);
+  for (const char* file : {"config.yaml", "summary.json", "requests.csv"})
+    CHECK(config::read_file(folder / "result/" + file) ==
+          config::read_file(folder / "again/" + file));
+}
+
+TEST_CASE("a failed assert is exit code 1, with the value", "[cli]") {
+  const Ran ran = execute(Folder(), "run failing.yaml --quiet");
+  CHECK(ran.exit_code == 1);
+  CHECK_THAT(ran.out, Contains("assert failed: all.p99_ttft_ms < 0.001 (it is "));
+}
+
+TEST_CASE("--seed is --set seed, and overrides apply in order", "[cli]") {
+  const Folder folder;
+  execute(folder, "run small.yaml --seed 7 --out a");
+  execute(folder, "run small.yaml --set seed=3 --set seed=7 --out b");
+  CHECK(config::read_file(folder / "a/summary.json") ==
+        config::read_file(folder / "b/summary.json"));
+  CHECK(config::read_file(folder / "a/config.yaml").find("seed: 7") != std::string::npos);
+}
+
+TEST_CASE("mistakes of files and options are exit code 2 and located", "[cli]") {
+  const Folder folder;
+  const auto refuses = [&](const std::string& arguments, const std::string& message) {
+    const Ran ran = execute(folder, arguments);
+    CHECK(ran.exit_code == 2);
+    CHECK(ran.out.empty());
+    CHECK_THAT(ran.err, Contains(message));
+  };
+  refuses("run nope.yaml", "nope.yaml:1:1: error: ");
+  refuses("run small.yaml --set engine.blok_size=3", "did you mean 'block_size'?");
+  refuses("run small.yaml --seed x", "--set seed=x:1:1: error: seed: ");
+  refuses("run small.yaml --sed 3", "did you mean '--set'?");
+  refuses("run small.yaml --see 3", "unknown option '--see'");
+  refuses("run small.yaml --seed 1 --seed 2", "given twice");
+  refuses("run", "SCENARIO is missing");
+  refuses("run small.yaml more", "unexpected argument 'more'");
+  refuses("run small.yaml --out .", "not overwriting");
+  refuses("run small.yaml --out /proc/nowhere/x", "/proc/nowhere/x");
+  refuses("comparee study.yaml", "did you mean 'compare'?");
+  refuses("compare study.yaml --threads 0", "1 to 1024");
+  refuses("", "no command is given");
+  refuses("describe llama-2-70", "did you mean 'llama-2-70b'?");
+  refuses("list gpu", "did you mean 'gpus'?");
+  refuses("calibrate --gpu x", "option '--operators' is missing");
+  refuses("calibrate --gpu x --operators . --datasheet nope.yaml -o y", "nope.yaml");
+}
+
+TEST_CASE("a full disk and a closed pipe are reported", "[cli]") {
+  const Folder folder;
+  const Ran full = execute(folder, "run small.yaml >/dev/full");
+  CHECK(full.exit_code == 2);
+  CHECK_THAT(full.err, Contains("standard output"));
+  // The reader has gone by the time the report is written.
+  const Ran pipe =
+      shell(folder, "{ sleep 0.3; " + binary + "run small.yaml; echo $? >code; } | true");
+  CHECK(config::read_file(folder / "code") == "2\n");
+  CHECK_THAT(pipe.err, Contains("standard output: Broken pipe"));
+}
+
+TEST_CASE("compare prints a table, or JSON, and writes run directories", "[cli]") {
+  const Folder folder;
+  const Ran text = execute(folder, "compare study.yaml --out result");
+  CHECK(text.exit_code == 0);
+  CHECK_THAT(text.out, Contains("audits: passed in all 2 runs"));
+  CHECK(std::filesystem::exists(folder / "result/b/requests.csv"));
+  const Ran json = execute(folder, "compare study.yaml --json --threads 2");
+  CHECK(json.out == config::read_file(folder / "result/compare.json"));
+}
+
+TEST_CASE("a variant whose assert fails makes compare exit with 1", "[cli]") {
+  const Folder folder;
+  write_file(folder / "failing_study.yaml",
+             "study: s\nbase: failing.yaml\ncolumns: [all.completed]\nvariants: [{name: a}]\n");
+  const Ran ran = execute(folder, "compare failing_study.yaml");
+  CHECK(ran.exit_code == 1);
+  CHECK_THAT(ran.out, Contains("a: assert failed: all.p99_ttft_ms < 0.001"));
+}
+
+TEST_CASE("every command explains itself", "[cli]") {
+  const Folder folder;
+  const Ran overview = execute(folder, "--help");
+  CHECK(overview.exit_code == 0);
+  for (const char* command : {"run", "compare", "list", "describe", "calibrate"}) {
+    CHECK_THAT(overview.out, Contains(command));
+    const Ran help = execute(folder, std::string(command) + " --help");
+    CHECK(help.exit_code == 0);
+    CHECK_THAT(help.out, Contains("usage: tokenline " + std::string(command)));
+    CHECK_THAT(help.out, Contains("Exit codes: 0 ok"));
+  }
+  CHECK_THAT(execute(folder, "--version").out, Contains("tokenline "));
+}
+
+TEST_CASE("what is listed can be described", "[cli]") {
+  const Folder folder;
+  for (const char* kind : {"models", "gpus", "policies", "engines"})
+    CHECK(execute(folder, std::string("list ") + kind).exit_code == 0);
+  CHECK_THAT(execute(folder, "list models").out, Contains("llama-2-70b"));
+  CHECK_THAT(execute(folder, "describe llama-2-70b").out, Contains("327680"));
+  CHECK_THAT(execute(folder, "describe h100_sxm").out, Contains("989 TFLOP/s"));
+  CHECK_THAT(execute(folder, "describe round_robin").out, Contains("router policy"));
+  // A scheduler and an engine share the name.
+  const Ran orca = execute(folder, "describe orca");
+  CHECK_THAT(orca.out, Contains("scheduler policy orca") && Contains("engine orca"));
+  CHECK_THAT(execute(folder, "describe scenario").out, Contains("engine.block_size"));
+  CHECK_THAT(execute(folder, "describe study").out, Contains("claims[].tolerance"));
+}

@@ -1,0 +1,196 @@
+#include <catch2/catch.hpp>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "sim/policies/policies.hpp"
+
+using namespace tokenline;
+
+namespace {
+
+/// A state written down by hand. Running sequences are listed oldest first; a partial prefill, if
+/// any, is the last of them.
+struct State final : SchedulerView {
+  struct Running {
+    std::int64_t stored;
+    std::int64_t remaining_prefill = 0;
+  };
+  std::vector<Running> sequences;
+  std::vector<std::int64_t> queue;
+  std::int64_t blocks_free = 0;
+
+  explicit State(SchedulerLimits limits) { limits_ = limits; }
+
+  std::int64_t running() const override { return static_cast<std::int64_t>(sequences.size()); }
+  std::int64_t decoding() const override { return running() - (partial().has_value() ? 1 : 0); }
+  std::int64_t decode_growth() const override {
+    std::int64_t growth = 0;
+    for (const Running& s : sequences)
+      growth += s.remaining_prefill == 0 && s.stored % limits_.block_size == 0 ? 1 : 0;
+    return growth;
+  }
+  std::int64_t free_blocks() const override { return blocks_free; }
+  std::optional<PartialPrefill> partial() const override {
+    if (sequences.empty() || sequences.back().remaining_prefill == 0) return {};
+    return PartialPrefill{.done = sequences.back().stored,
+                          .remaining = sequences.back().remaining_prefill};
+  }
+  std::int64_t waiting() const override { return static_cast<std::int64_t>(queue.size()); }
+  std::int64_t waiting_tokens(std::int64_t i) const override {
+    return queue[static_cast<std::size_t>(i)];
+  }
+  RunningView running_from_back(std::int64_t i) const override {
+    const Running& s = sequences[sequences.size() - 1 - static_cast<std::size_t>(i)];
+    return {.blocks = limits_.blocks(s.stored),
+            .needs_block = s.remaining_prefill == 0 && s.stored % limits_.block_size == 0};
+  }
+};
+
+StepPlan plan_of(const std::string& scheduler, const State& state) {
+  StepPlan plan;
+  builtin_policies().scheduler.at(scheduler).make()->plan(state, plan);
+  return plan;
+}
+
+constexpr SchedulerLimits roomy{
+    .max_num_seqs = 8, .max_num_batched_tokens = 512, .block_size = 16, .watermark_blocks = 0};
+
+}  // namespace
+
+TEST_CASE("every policy of policies.def is registered once, in name order", "[policies]") {
+  const Policies policies = builtin_policies();
+  CHECK(policies.router.names() == std::vector<std::string>{"least_outstanding", "round_robin"});
+  CHECK(policies.scheduler.names() ==
+        std::vector<std::string>{"chunked", "orca", "prefill_first", "static"});
+}
+
+TEST_CASE("a second policy of the same name is our bug", "[policies]") {
+  Policies policies = builtin_policies();
+  CHECK_THROWS_AS(register_router_round_robin(policies), InternalError);
+}
+
+TEST_CASE("prefill_first prefills whole prompts alone while any can be admitted", "[policies]") {
+  State state(roomy);
+  state.sequences = {{.stored = 100}};
+  state.blocks_free = 100;
+  state.queue = {200, 300, 13};
+  const StepPlan plan = plan_of("prefill_first", state);
+  CHECK_FALSE(plan.decode);
+  CHECK(plan.admissions == std::vector<std::int64_t>{200, 300});
+  CHECK(plan.blocked == Blocked::token_budget);  // 512 - 500 < 13
+}
+
+TEST_CASE("prefill_first decodes when the head of the queue finds no slot", "[policies]") {
+  State state(roomy);
+  state.sequences.assign(8, {.stored = 100});
+  state.blocks_free = 100;
+  state.queue = {10};
+  const StepPlan plan = plan_of("prefill_first", state);
+  CHECK(plan.decode);
+  CHECK(plan.admissions.empty());
+  CHECK(plan.blocked == Blocked::sequence_slot);
+}
+
+TEST_CASE("an admission leaves the watermark free", "[policies]") {
+  SchedulerLimits limits = roomy;
+  limits.watermark_blocks = 3;
+  State state(limits);
+  state.queue = {64};  // 4 blocks
+  state.blocks_free = 6;
+  CHECK(plan_of("prefill_first", state).blocked == Blocked::kv_blocks);
+  state.blocks_free = 7;
+  CHECK(plan_of("prefill_first", state).admissions == std::vector<std::int64_t>{64});
+}
+
+TEST_CASE("decodes that lack a block preempt from the back, as few as possible", "[policies]") {
+  State state(roomy);
+  // Every sequence is at a block boundary and needs one block; two are free, four needed.
+  state.sequences = {{.stored = 32}, {.stored = 32}, {.stored = 32}, {.stored = 16}};
+  state.blocks_free = 2;
+  for (const char* scheduler : {"prefill_first", "orca", "chunked", "static"}) {
+    const StepPlan plan = plan_of(scheduler, state);
+    CHECK(plan.preemptions == 1);  // 3 needed, 2 + 1 free
+    CHECK(plan.decode);
+    CHECK(plan.blocked != Blocked::nothing);  // the victim waits
+  }
+}
+
+TEST_CASE("nothing is admitted in a step that preempted", "[policies]") {
+  State state(roomy);
+  state.sequences = {{.stored = 16}, {.stored = 160}};
+  state.blocks_free = 0;
+  state.queue = {1};
+  for (const char* scheduler : {"orca", "chunked"}) {
+    const StepPlan plan = plan_of(scheduler, state);
+    CHECK(plan.preemptions == 1);
+    CHECK(plan.admissions.empty());
+    CHECK(plan.blocked == Blocked::kv_blocks);
+  }
+}
+
+TEST_CASE("chunked gives the decodes one token each and the rest of the budget to prompts",
+          "[policies]") {
+  State state(roomy);
+  state.sequences = {{.stored = 50}, {.stored = 60}, {.stored = 512, .remaining_prefill = 100}};
+  state.blocks_free = 1000;
+  state.queue = {150, 1000, 5};
+  const StepPlan plan = plan_of("chunked", state);
+  CHECK(plan.decode);
+  CHECK(plan.partial_tokens == 100);
+  CHECK(plan.admissions == std::vector<std::int64_t>{150, 512 - 2 - 100 - 150});
+  CHECK(plan.blocked == Blocked::token_budget);
+  const auto tokens = std::accumulate(plan.admissions.begin(), plan.admissions.end(),
+                                      state.decoding() + plan.partial_tokens);
+  CHECK(tokens == roomy.max_num_batched_tokens);
+}
+
+TEST_CASE("chunked preempts the partial prefill itself when its next piece finds no blocks",
+          "[policies]") {
+  State state(roomy);
+  state.sequences = {{.stored = 50}, {.stored = 64, .remaining_prefill = 400}};
+  state.blocks_free = 10;
+  const StepPlan plan = plan_of("chunked", state);
+  CHECK(plan.preemptions == 1);
+  CHECK(plan.partial_tokens == 0);
+  CHECK(plan.decode);
+}
+
+TEST_CASE("chunked leaves a partial prefill waiting when decodes take the whole budget",
+          "[policies]") {
+  SchedulerLimits limits = roomy;
+  limits.max_num_batched_tokens = 3;
+  State state(limits);
+  state.sequences = {
+      {.stored = 5}, {.stored = 5}, {.stored = 5}, {.stored = 3, .remaining_prefill = 9}};
+  state.blocks_free = 10;
+  const StepPlan plan = plan_of("chunked", state);
+  CHECK(plan.decode);
+  CHECK(plan.partial_tokens == 0);
+  CHECK(plan.preemptions == 0);
+}
+
+TEST_CASE("orca mixes whole prompts with the decodes", "[policies]") {
+  State state(roomy);
+  state.sequences = {{.stored = 50}, {.stored = 60}};
+  state.blocks_free = 1000;
+  state.queue = {510, 1};
+  const StepPlan plan = plan_of("orca", state);
+  CHECK(plan.decode);
+  CHECK(plan.admissions == std::vector<std::int64_t>{510});
+  state.queue = {511};
+  CHECK(plan_of("orca", state).blocked == Blocked::token_budget);
+}
+
+TEST_CASE("static forms a batch only when nothing runs", "[policies]") {
+  State state(roomy);
+  state.blocks_free = 1000;
+  state.queue = {10, 20};
+  CHECK(plan_of("static", state).admissions == std::vector<std::int64_t>{10, 20});
+  state.sequences = {{.stored = 10}};
+  const StepPlan plan = plan_of("static", state);
+  CHECK(plan.admissions.empty());
+  CHECK(plan.decode);
+  CHECK(plan.blocked == Blocked::sequence_slot);
+  CHECK(builtin_policies().scheduler.at("static").make()->holds_finished());
+}

@@ -1,0 +1,84 @@
+#include "sim/report/run_directory.hpp"
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "tests/unit/report/builders.hpp"
+#include "tests/unit/report/scratch.hpp"
+
+using namespace tokenline;
+using namespace tokenline::report;
+namespace fs = std::filesystem;
+
+namespace {
+
+void run_into(const std::string& directory, Scenario& scenario) {
+  claim_directory(directory, run_marker);
+  const RunResult result = run(scenario);
+  write_run(directory, scenario, result, summarize(scenario, result));
+}
+
+}  // namespace
+
+TEST_CASE("a run of the written config.yaml repeats the run byte for byte", "[report]") {
+  const Scratch scratch;
+  Scenario first = parse_scenario("small.yaml", std::string(small_scenario));
+  run_into(scratch / "a", first);
+  Scenario second = load_scenario(scratch / "a/config.yaml");
+  run_into(scratch / "b", second);
+  for (const char* file : {"config.yaml", "summary.json", "requests.csv"})
+    CHECK(config::read_file(scratch / "a/" + file) == config::read_file(scratch / "b/" + file));
+}
+
+TEST_CASE("replaying exported requests gives the same requests to the nanosecond", "[report]") {
+  const Scratch scratch;
+  Scenario original = parse_scenario("small.yaml", std::string(small_scenario));
+  run_into(scratch / "original", original);
+  write_file(scratch / "replay.yaml",
+             "scenario: replay\nmodel: llama-3.1-8b\ncluster: {gpu: h100_sxm}\n"
+             "engine: {max_model_len: 4096}\n"
+             "traffic: {again: {trace: {file: original/requests.csv, format: csv}}}\n");
+  Scenario replay = load_scenario(scratch / "replay.yaml");
+  run_into(scratch / "replay", replay);
+  CHECK(config::read_file(scratch / "replay/requests.csv") ==
+        config::read_file(scratch / "original/requests.csv"));
+  // The trace is named relative to the run directory now.
+  Scenario moved = load_scenario(scratch / "replay/config.yaml");
+  run_into(scratch / "moved", moved);
+  CHECK(config::read_file(scratch / "moved/requests.csv") ==
+        config::read_file(scratch / "original/requests.csv"));
+}
+
+TEST_CASE("data files named by the scenario or by --set are found from a run directory",
+          "[report]") {
+  const Scratch scratch;
+  fs::create_directories(scratch / "in");
+  write_file(scratch / "in/lengths.csv", "100\n200\n");
+  write_file(scratch / "in/s.yaml", std::string(small_scenario));
+  Scenario scenario = load_scenario(
+      scratch / "in/s.yaml",
+      {.overrides = {"traffic.chat.prompt_tokens={distribution: empirical, file: lengths.csv}"}});
+  const config::Node config = rebased(scenario, scratch / "out/run");
+  CHECK(config.find("traffic")->find("chat")->find("prompt_tokens")->find("file")->scalar ==
+        "../../in/lengths.csv");
+}
+
+TEST_CASE("a directory of somebody else's is not written to", "[report]") {
+  const Scratch scratch;
+  claim_directory(scratch / "new/nested", run_marker);
+  CHECK(fs::is_directory(scratch / "new/nested"));
+  claim_directory(scratch / "new/nested", run_marker);
+  write_file(scratch / "new/nested/notes.txt", "mine");
+  CHECK_THROWS_AS(claim_directory(scratch / "new/nested", run_marker), OutputError);
+  write_file(scratch / "new/nested/summary.json", "{}");
+  CHECK_NOTHROW(claim_directory(scratch / "new/nested", run_marker));
+  CHECK_THROWS_AS(claim_directory(scratch / "new/nested/notes.txt", run_marker), OutputError);
+}
+
+TEST_CASE("a file that cannot be written is reported with its path", "[report]") {
+  const Scratch scratch;
+  CHECK_THROWS_WITH(write_file(scratch / "no/such/folder/x", "text"),
+                    Catch::Contains("no/such/folder/x"));
+}

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+
+namespace tokenline::report {
+
+/// A folder for one test, removed at its end.
+class Scratch {
+ public:
+  Scratch() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "tokenline-XXXXXX").string();
+    path_ = ::mkdtemp(pattern.data());
+  }
+  ~Scratch() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  /// The path of something inside.
+  friend std::string operator/(const Scratch& scratch, const std::string& name) {
+    return scratch.path_ + "/" + name;
+  }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace tokenline::report

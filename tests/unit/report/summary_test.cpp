@@ -1,0 +1,129 @@
+#include "sim/report/summary.hpp"
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "sim/report/digest.hpp"
+#include "tests/unit/report/builders.hpp"
+
+using namespace tokenline;
+using namespace tokenline::report;
+using namespace std::chrono_literals;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+std::vector<std::string> keys(const Json& object) {
+  std::vector<std::string> names;
+  for (const auto& [key, value] : object.items()) names.push_back(key);
+  return names;
+}
+
+Scenario small(const ScenarioOptions& options = {}) {
+  return parse_scenario("small.yaml", std::string(small_scenario), options);
+}
+
+}  // namespace
+
+TEST_CASE("SHA-256 gives the digests of FIPS 180-4", "[report]") {
+  CHECK(sha256_hex("abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  CHECK(sha256_hex("") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+}
+
+TEST_CASE("utilisations of an instance are its work over peak times elapsed", "[report]") {
+  InstanceResult instance;
+  instance.name = "replica-0";
+  instance.measured_from = TimePoint{} + 10s;
+  instance.kv_blocks = 200;
+  InstanceStats& stats = instance.measured;
+  stats.as_of = TimePoint{} + 30s;
+  stats.busy = 15s;
+  stats.gpu = 10s;
+  stats.flops = Flops(4e12);
+  stats.hbm_bytes = Bytes(5e12);
+  stats.off_grid = Seconds(1.0);
+  stats.running_seconds = 40.0;
+  stats.waiting_seconds = 10.0;
+  stats.kv_allocated_seconds = 1000.0;
+  stats.kv_stored_seconds = 970.0;
+  stats.kv_peak_blocks = 150;
+  stats.hbm_peak = Bytes(72e9);
+  const auto summary = summarize_instance(instance, {.gpu = "g",
+                                                     .gpus = 8,
+                                                     .peak_16bit = FlopsPerSecond(1e12),
+                                                     .bandwidth = BytesPerSecond(1e12),
+                                                     .memory = Bytes(80e9)});
+  const auto value = [&](std::string_view key) { return summary.figures.find(key)->value; };
+  CHECK(value("busy_fraction") == 15.0 / 20);
+  CHECK(value("flops_utilization") == Approx(4.0 / 20));
+  CHECK(value("bandwidth_utilization") == Approx(5.0 / 20));
+  CHECK(value("kv_peak_fraction") == 150.0 / 200);
+  CHECK(value("kv_waste_fraction") == Approx(0.03));
+  CHECK(value("hbm_peak_fraction") == Approx(0.9));
+  CHECK(value("mean_running") == 2.0);
+  CHECK(value("mean_waiting") == 0.5);
+  CHECK(value("off_grid_fraction") == 0.1);
+  CHECK(value("gpus") == 8.0);
+}
+
+TEST_CASE("an instance that never ran has no utilisation", "[report]") {
+  const auto summary = summarize_instance({}, {});
+  for (const Figure& figure : summary.figures.all())
+    if (!figure.whole && figure.key != "down_s") CHECK_FALSE(figure.value);
+}
+
+TEST_CASE("summary.json has the documented members in their order", "[report]") {
+  Scenario scenario = small();
+  const RunResult result = run(scenario);
+  const Json json = Json::parse(summary_json(summarize(scenario, result)));
+  CHECK(keys(json) == std::vector<std::string>{"tokenline", "scenario", "seed", "config_sha256",
+                                               "simulated_s", "engine", "classes", "instances",
+                                               "ledger", "pricing", "audit", "asserts"});
+  CHECK(keys(json["classes"]) == std::vector<std::string>{"all", "chat", "batch"});
+  CHECK(keys(json["ledger"]) == keys(json["classes"]));
+  CHECK(json["ledger"]["chat"]["ttft"]["mean_ms"].size() == ttft_part_count);
+  CHECK(json["ledger"]["chat"]["e2el"]["p99_ms"].size() == part_count);
+  CHECK(json["classes"]["all"]["completed"] == 50);
+  CHECK(json["classes"]["all"]["completed"].is_number_integer());
+  CHECK(json["classes"]["batch"]["request_goodput"].is_null());
+  CHECK(json["classes"]["chat"]["request_goodput"].is_number_float());
+  CHECK(json["instances"].size() == 1);
+  CHECK(json["instances"][0]["gpu"] == "h100_sxm");
+  CHECK(json["audit"]["passed"] == true);
+  CHECK(json["engine"]["preset"] == "vllm-v1");
+  CHECK(json["simulated_s"] == to_seconds(result.end - TimePoint{}).value());
+}
+
+TEST_CASE("the digest of the configuration is that of its resolved text", "[report]") {
+  Scenario scenario = small();
+  const RunResult result = run(scenario);
+  CHECK(summarize(scenario, result).config_sha256 ==
+        sha256_hex(config::emit_yaml(scenario.resolved)));
+  Scenario other = small({.overrides = {"seed=43"}});
+  const RunResult different = run(other);
+  CHECK(summarize(other, different).config_sha256 != summarize(scenario, result).config_sha256);
+}
+
+TEST_CASE("empty figures are null in summary.json", "[report]") {
+  Summary summary;
+  summary.classes = summarize_classes(run_of({"chat"}), {});
+  summary.instances.push_back(summarize_instance({}, {}));
+  const Json json = Json::parse(summary_json(summary));
+  CHECK(json["classes"]["chat"]["mean_ttft_ms"].is_null());
+  CHECK(json["classes"]["chat"]["completed"] == 0);
+  CHECK(json["ledger"]["chat"]["ttft"]["mean_ms"]["own_prefill"].is_null());
+  CHECK(json["instances"][0]["busy_fraction"].is_null());
+  CHECK(json["pricing"]["off_grid_fraction"].is_null());
+  CHECK(json["asserts"].empty());
+}
+
+TEST_CASE("the same scenario and seed give the same bytes", "[report]") {
+  const auto text = [] {
+    Scenario scenario = small();
+    const RunResult result = run(scenario);
+    return summary_json(summarize(scenario, result));
+  };
+  CHECK(text() == text());
+}

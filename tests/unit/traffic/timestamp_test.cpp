@@ -1,0 +1,102 @@
+#include "workloads/traffic/timestamp.hpp"
+
+#include <catch2/catch.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+using tokenline::traffic::parse_calendar_time;
+using tokenline::traffic::parse_decimal_seconds;
+
+namespace {
+
+std::int64_t calendar(std::string_view text) {
+  return parse_calendar_time(text).nanoseconds.value();
+}
+
+}  // namespace
+
+TEST_CASE("decimal seconds are read to the nanosecond, without a double", "[traffic]") {
+  const std::vector<std::pair<std::string, std::int64_t>> cases{
+      {"0", 0},
+      {"0.0", 0},
+      {"0.1", 100'000'000},
+      {"0.000000001", 1},
+      {"12.345678901", 12'345'678'901},
+      {"007.5", 7'500'000'000},
+      // The nearest double to this is a multiple of 1024 ns.
+      {"9199999999.999999999", 9'199'999'999'999'999'999},
+      {"000000000000000000001", 1'000'000'000}};
+  for (const auto& [text, nanoseconds] : cases) {
+    INFO(text);
+    REQUIRE(parse_decimal_seconds(text).nanoseconds == nanoseconds);
+  }
+}
+
+TEST_CASE("what is no decimal number of seconds says why", "[traffic]") {
+  const std::vector<std::pair<std::string, std::string>> cases{
+      {"", "decimal digits"},      {".", "decimal digits"},   {"1.", "decimal digits"},
+      {".5", "decimal digits"},    {"1e3", "decimal digits"}, {"+1", "decimal digits"},
+      {" 1", "decimal digits"},    {"nan", "decimal digits"}, {"inf", "decimal digits"},
+      {"1.2.3", "decimal digits"}, {"-0.5", "negative"},      {"0.1234567890", "nine fractional"},
+      {"9200000001", "clock"},     {"99999999999", "clock"},  {"0x10", "decimal digits"}};
+  for (const auto& [text, fragment] : cases) {
+    INFO(text);
+    const auto stamp = parse_decimal_seconds(text);
+    REQUIRE_FALSE(stamp.nanoseconds);
+    REQUIRE(stamp.problem.find(fragment) != std::string::npos);
+  }
+}
+
+TEST_CASE("calendar times differ by what the calendar says", "[traffic]") {
+  constexpr std::int64_t s = 1'000'000'000;
+  constexpr std::int64_t day = 86'400 * s;
+  REQUIRE(calendar("1970-01-01 00:00:00.0000000") == 0);
+  REQUIRE(calendar("1970-01-02 00:00:00") == day);
+  REQUIRE(calendar("2000-03-01 00:00:00.0") - calendar("2000-02-28 00:00:00.0") == 2 * day);
+  REQUIRE(calendar("2100-03-01 00:00:00.0") - calendar("2100-02-28 00:00:00.0") == day);
+  REQUIRE(calendar("2024-01-01 00:00:00.0000001") - calendar("2023-12-31 23:59:59.9999999") == 200);
+  // 10,957 days from 1970 to 2000 (7 leap years), 8,720 from there to 2023-11-16.
+  REQUIRE(calendar("2023-11-16 18:15:46.6805900") ==
+          (10'957 + 8'720) * day + (18 * 3600 + 15 * 60 + 46) * s + 680'590'000);
+}
+
+TEST_CASE("a fraction counts by its digits, one to nine", "[traffic]") {
+  const auto base = calendar("2023-11-16 00:00:00");
+  std::string digits;
+  std::int64_t expected = 0;
+  std::int64_t unit = 100'000'000;
+  for (int i = 1; i <= 9; ++i) {
+    digits += static_cast<char>('0' + i);
+    expected += i * unit;
+    unit /= 10;
+    REQUIRE(calendar("2023-11-16 00:00:00." + digits) - base == expected);
+  }
+}
+
+TEST_CASE("what is no calendar time says why", "[traffic]") {
+  const std::vector<std::pair<std::string, std::string>> cases{
+      {"", "such as"},
+      {"2023-11-16", "such as"},
+      {"2023-11-16T18:15:46.1", "such as"},
+      {"2023-11-16 18:15:46.", "such as"},
+      {"2023-11-16 18:15:46,1", "such as"},
+      {"2023-11-16 18:15:46.1Z", "such as"},
+      {"2023-1a-16 18:15:46.1", "such as"},
+      {"2023-02-29 00:00:00.1", "calendar"},
+      {"2023-04-31 00:00:00.1", "calendar"},
+      {"2023-13-01 00:00:00.1", "calendar"},
+      {"2023-00-01 00:00:00.1", "calendar"},
+      {"2023-01-01 24:00:00.1", "calendar"},
+      {"2023-01-01 00:60:00.1", "calendar"},
+      {"2023-01-01 00:00:60.1", "calendar"},
+      {"1969-12-31 23:59:59.1", "1970"},
+      {"2262-01-01 00:00:00.1", "2261"},
+      {"2023-01-01 00:00:00.1234567890", "nine fractional"}};
+  for (const auto& [text, fragment] : cases) {
+    INFO(text);
+    const auto stamp = parse_calendar_time(text);
+    REQUIRE_FALSE(stamp.nanoseconds);
+    REQUIRE(stamp.problem.find(fragment) != std::string::npos);
+  }
+}

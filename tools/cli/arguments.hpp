@@ -1,0 +1,61 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tokenline::cli {
+
+/// A command line that cannot be meant. what() is the message, with a hint where there is one.
+class UsageError : public std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// One option of a command.
+struct Option {
+  std::string name;        ///< "seed", or "output,o" with a short form.
+  std::string value_name;  ///< "N"; empty for a switch.
+  std::string help;
+  bool repeatable = false;
+};
+
+/// What a command accepts, and its `--help`.
+struct Usage {
+  std::string synopsis;    ///< "run SCENARIO [options]"
+  std::string about;       ///< Paragraphs before the options.
+  std::string positional;  ///< Name of the one argument without a dash; empty when there is none.
+  std::vector<Option> options;
+  std::string epilogue;  ///< Units, exit codes, examples.
+};
+
+/// A parsed command line.
+class Arguments {
+ public:
+  [[nodiscard]] bool has(const std::string& option) const { return values_.contains(option); }
+  [[nodiscard]] std::optional<std::string> value(const std::string& option) const;
+  [[nodiscard]] std::vector<std::string> values(const std::string& option) const;
+  /// Throws UsageError when the option was not given.
+  [[nodiscard]] std::string required(const std::string& option) const;
+  [[nodiscard]] const std::string& positional() const { return positional_; }
+
+ private:
+  friend std::optional<Arguments> parse(const Usage& usage, const std::vector<std::string>& words);
+  std::map<std::string, std::vector<std::string>> values_;
+  std::string positional_;
+};
+
+/// Parses the words after the command's name. Empty when they ask for `--help`. Throws UsageError
+/// with a did-you-mean; options cannot be abbreviated.
+[[nodiscard]] std::optional<Arguments> parse(const Usage& usage,
+                                             const std::vector<std::string>& words);
+
+[[nodiscard]] std::string help_text(const Usage& usage);
+
+/// "unknown command 'rnu'", with a hint.
+[[nodiscard]] std::string unknown(std::string_view what, const std::string& word,
+                                  const std::vector<std::string>& known);
+
+}  // namespace tokenline::cli

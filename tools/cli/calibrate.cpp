@@ -1,0 +1,38 @@
+#include "calib/calibrate.hpp"
+
+#include "sim/report/run_directory.hpp"
+#include "tools/cli/arguments.hpp"
+#include "tools/cli/commands.hpp"
+
+namespace tokenline::cli {
+namespace {
+
+Usage usage() {
+  return {
+      .synopsis = "calibrate --gpu NAME --operators DIR --datasheet FILE -o FILE",
+      .about =
+          "Fits the kernel models of a GPU to measured kernel times and writes a catalog "
+          "entry, which a\nscenario names as cluster.gpu.",
+      .positional = "",
+      .options = {{"gpu", "NAME", "Name of the entry.", false},
+                  {"operators", "DIR", "Folder with gemm.csv, prefill_attention.csv, ….", false},
+                  {"datasheet", "FILE", "YAML with what the manufacturer publishes.", false},
+                  {"output,o", "FILE", "The entry to write.", false}},
+      .epilogue = "calib/README.md lists the files and columns; times are microseconds.\n" +
+                  std::string(exit_codes())};
+}
+
+}  // namespace
+
+Outcome calibrate_command(const std::vector<std::string>& words) {
+  const auto arguments = parse(usage(), words);
+  if (!arguments) return {success, help_text(usage())};
+  const std::string gpu = arguments->required("gpu");
+  const std::string operators = arguments->required("operators");
+  const std::string datasheet = arguments->required("datasheet");
+  const std::string output = arguments->required("output");
+  report::write_file(output, calib::calibrate_to_yaml(gpu, operators, datasheet));
+  return {};
+}
+
+}  // namespace tokenline::cli

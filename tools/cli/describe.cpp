@@ -1,0 +1,119 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "hwmodels/catalog.hpp"
+#include "hwmodels/gpu.hpp"
+#include "sim/engine/engine_config.hpp"
+#include "sim/engine/presets/presets.hpp"
+#include "sim/engine/scenario.hpp"
+#include "sim/report/study.hpp"
+#include "sim/report/text_table.hpp"
+#include "tools/cli/arguments.hpp"
+#include "tools/cli/commands.hpp"
+#include "workloads/models/architecture.hpp"
+
+namespace tokenline::cli {
+namespace {
+
+Usage usage() {
+  return {.synopsis = "describe NAME",
+          .about =
+              "Explains a model, GPU, policy or engine of `tokenline list`, or, with the name\n"
+              "`scenario` or `study`, every key of such a file: type, range, default, meaning.",
+          .positional = "NAME",
+          .options = {},
+          .epilogue = std::string(exit_codes())};
+}
+
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+std::string describe_keys(std::span<const config::KeyInfo> keys) {
+  constexpr std::size_t width = 92;
+  std::string out;
+  for (const config::KeyInfo& key : keys) {
+    std::string line = key.type;
+    if (!key.range.empty()) line += ", " + key.range;
+    if (!key.unit.empty()) line += fmt::format(", as in {}", key.unit);
+    line += key.standard.empty() ? "; required" : "; default " + key.standard;
+    out += key.path + '\n' + report::wrapped(line, 4, width);
+    out += report::wrapped(std::string(key.doc), 4, width);
+  }
+  return out;
+}
+
+std::string describe_model(const std::string& name) {
+  const models::Architecture m = models::load_model(name);
+  report::TextTable table(2);
+  const auto row = [&](const char* label, std::int64_t value) {
+    table.row({fmt::format("  {}", label), fmt::format("{}", value)});
+  };
+  row("layers", m.layers);
+  row("hidden size", m.hidden_size);
+  row("attention heads", m.attention_heads);
+  row("KV heads", m.kv_heads);
+  row("head dimension", m.head_dim);
+  row("MLP width", m.intermediate_size);
+  row("vocabulary", m.vocab_size);
+  row("longest context (tokens)", m.max_position_embeddings);
+  row("parameters", m.parameters());
+  row("parameters met by a token", m.active_parameters());
+  row("KV per token (bytes, 16 bit)", static_cast<std::int64_t>(m.kv_bytes_per_token().value()));
+  if (m.moe) {
+    row("experts", m.moe->experts);
+    row("experts per token", m.moe->experts_per_token);
+  }
+  if (m.mla) row("latent attention rank", m.mla->kv_lora_rank);
+  if (m.sliding_window) row("sliding window (tokens)", *m.sliding_window);
+  table.row({"  weights", m.quantization.empty() ? m.dtype : m.quantization});
+  return fmt::format("model {} ({})\n{}", name, m.model_type, table.text());
+}
+
+template <class Registry>
+std::string describe_policy(std::string_view kind, const Registry& registry,
+                            const std::string& name) {
+  if (!contains(registry.names(), name)) return {};
+  const auto& entry = registry.at(name);
+  return fmt::format("{} policy {}\n{}  source: {}\n", kind, name,
+                     report::wrapped(entry.summary, 2, 92), entry.source);
+}
+
+std::vector<std::string> known_names(const Policies& policies) {
+  std::vector<std::string> names{"scenario", "study"};
+  for (const auto& some : {models::model_names(), hw::gpu_names(), policies.router.names(),
+                           policies.scheduler.names(), engine_preset_names()})
+    names.insert(names.end(), some.begin(), some.end());
+  return names;
+}
+
+/// Everything of that name, blank lines between: a scheduler and an engine may share one.
+std::string describe(const std::string& name) {
+  const Policies policies = builtin_policies();
+  if (name == "scenario") return describe_keys(scenario_keys());
+  if (name == "study") return describe_keys(report::study_keys());
+  std::vector<std::string> found;
+  if (contains(models::model_names(), name)) found.push_back(describe_model(name));
+  for (const hw::CatalogFile& file : hw::catalog())
+    if (file.name == name) found.push_back(fmt::format("GPU {}\n{}", name, file.yaml));
+  found.push_back(describe_policy("router", policies.router, name));
+  found.push_back(describe_policy("scheduler", policies.scheduler, name));
+  for (const presets::File& file : presets::files())
+    if (file.name == name) found.push_back(fmt::format("engine {}\n{}", name, file.text));
+  std::string out;
+  for (const std::string& text : found)
+    if (!text.empty()) out += (out.empty() ? "" : "\n") + text;
+  if (out.empty()) throw UsageError(unknown("name", name, known_names(policies)));
+  return out;
+}
+
+}  // namespace
+
+Outcome describe_command(const std::vector<std::string>& words) {
+  const auto arguments = parse(usage(), words);
+  if (!arguments) return {success, help_text(usage())};
+  return {success, describe(arguments->positional())};
+}
+
+}  // namespace tokenline::cli

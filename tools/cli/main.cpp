@@ -1,0 +1,109 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "sim/base/check.hpp"
+#include "sim/config/diagnostic.hpp"
+#include "sim/report/run_directory.hpp"
+#include "sim/report/version.hpp"
+#include "tools/cli/arguments.hpp"
+#include "tools/cli/commands.hpp"
+
+namespace tokenline::cli {
+
+std::span<const Command> commands() {
+  static constexpr std::array<Command, 5> all{
+      {{"run", "simulate a scenario and report on it", run_command},
+       {"compare", "simulate the variants of a study, rank them, check its claims",
+        compare_command},
+       {"list", "list the models, GPUs, policies or engines that are built in", list_command},
+       {"describe", "explain one of them, or the keys of a scenario or study", describe_command},
+       {"calibrate", "fit a GPU's kernel models to measured times", calibrate_command}}};
+  return all;
+}
+
+std::string_view exit_codes() {
+  return "Exit codes: 0 ok; 1 an assert of the scenario failed; 2 bad input, usage or output;\n"
+         "70 a broken invariant or a failed audit: our bug.\n";
+}
+
+namespace {
+
+std::string overview() {
+  std::string out =
+      "usage: tokenline COMMAND [options]\n"
+      "       tokenline --version | --help\n\n"
+      "Simulates LLM inference serving from YAML scenarios, without a GPU.\n\nCommands:\n";
+  for (const Command& command : commands())
+    out += fmt::format("  {:<10} {}\n", command.name, command.summary);
+  return out +
+         "\n`tokenline COMMAND --help` explains a command. Results go to standard output,\n"
+         "everything else to standard error.\n" +
+         std::string(exit_codes());
+}
+
+Outcome dispatch(std::vector<std::string> words) {
+  if (words.empty()) throw UsageError("no command is given\n" + overview());
+  const std::string name = words.front();
+  words.erase(words.begin());
+  if (name == "--help" || name == "-h") return {success, overview()};
+  if (name == "--version") return {success, fmt::format("tokenline {}\n", report::version())};
+  for (const Command& command : commands())
+    if (command.name == name) return command.execute(words);
+  std::vector<std::string> known{"--help", "--version"};
+  for (const Command& command : commands()) known.emplace_back(command.name);
+  throw UsageError(unknown(name.starts_with('-') ? "option" : "command", name, known));
+}
+
+void complain(const char* text) { std::fprintf(stderr, "%s\n", text); }
+
+/// Writes standard output; a reader that has gone away is an error like a full disk.
+int print(const Outcome& outcome) {
+  const std::string& text = outcome.output;
+  errno = 0;
+  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0)
+    return outcome.exit_code;
+  std::fprintf(stderr, "tokenline: standard output: %s\n", std::strerror(errno));
+  return bad_input;
+}
+
+int guarded_main(const std::vector<std::string>& words) {
+  try {
+    return print(dispatch(words));
+  } catch (const config::ConfigError& e) {
+    complain(e.what());
+    return bad_input;
+  } catch (const UsageError& e) {
+    std::fprintf(stderr, "tokenline: %s\n", e.what());
+    return bad_input;
+  } catch (const report::OutputError& e) {
+    std::fprintf(stderr, "tokenline: %s\n", e.what());
+    return bad_input;
+  } catch (const InternalError& e) {
+    std::fprintf(stderr, "tokenline: internal error: %s\n", e.what());
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "tokenline: %s\n", e.what());
+  }
+  return our_bug;
+}
+
+}  // namespace
+}  // namespace tokenline::cli
+
+int main(int argc, char** argv) {
+  // A closed pipe is reported by the write that meets it.
+  std::signal(SIGPIPE, SIG_IGN);
+  try {
+    return tokenline::cli::guarded_main(std::vector<std::string>(argv + 1, argv + argc));
+  } catch (...) {
+    return tokenline::cli::our_bug;
+  }
+}

@@ -1,0 +1,58 @@
+#include "sim/report/assertions.hpp"
+#include "sim/report/console.hpp"
+#include "sim/report/run_directory.hpp"
+#include "tools/cli/arguments.hpp"
+#include "tools/cli/commands.hpp"
+
+namespace tokenline::cli {
+namespace {
+
+Usage usage() {
+  return {
+      .synopsis = "run SCENARIO [options]",
+      .about =
+          "Simulates a scenario until every request has ended and reports the metrics of\n"
+          "`vllm bench serve`, where time went, and whether the run passes its audit.",
+      .positional = "SCENARIO",
+      .options = {{"set", "PATH=VALUE", "Override a key, e.g. engine.block_size=32; repeatable.",
+                   true},
+                  {"seed", "N", "Seed of every random draw; the same as --set seed=N.", false},
+                  {"out", "DIR", "Write config.yaml, summary.json and requests.csv there.", false},
+                  {"quiet", "", "Print nothing but failures.", false}},
+      .epilogue =
+          "Quantities carry units (512 ms, 35/s, 80 GB); `tokenline describe scenario` "
+          "lists every\nkey with its default. DIR must be new, empty or an earlier run's. "
+          "Without --out nothing is\nwritten.\n" +
+          std::string(exit_codes())};
+}
+
+}  // namespace
+
+Outcome run_command(const std::vector<std::string>& words) {
+  const auto arguments = parse(usage(), words);
+  if (!arguments) return {success, help_text(usage())};
+  ScenarioOptions options{.overrides = arguments->values("set")};
+  if (const auto seed = arguments->value("seed")) options.overrides.push_back("seed=" + *seed);
+  Scenario scenario = load_scenario(arguments->positional(), options);
+  const auto conditions = report::read_conditions(scenario);
+  const auto out = arguments->value("out");
+  if (out) report::claim_directory(*out, report::run_marker);
+
+  const RunResult result = run(scenario);
+  report::Summary summary = report::summarize(scenario, result);
+  summary.asserts = report::check(conditions, summary);
+  if (out) report::write_run(*out, scenario, result, summary);
+
+  Outcome outcome{success, report::console_text(summary)};
+  if (arguments->has("quiet")) {
+    outcome.output = report::failed_asserts(summary);
+    if (!summary.audit.passed) outcome.output += report::audit_verdict(summary.audit);
+  }
+  if (!summary.audit.passed)
+    outcome.exit_code = our_bug;
+  else if (!summary.asserts_passed())
+    outcome.exit_code = assert_failed;
+  return outcome;
+}
+
+}  // namespace tokenline::cli

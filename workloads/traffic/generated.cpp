@@ -1,0 +1,50 @@
+#include "workloads/traffic/generated.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace tokenline::traffic {
+
+Requests::Requests(std::uint64_t seed, std::string_view class_name, std::uint32_t class_index,
+                   LengthDistribution prompt, LengthDistribution output, std::int64_t limit)
+    : seed_(seed),
+      purpose_(RandomStream::hash(std::string(class_name) + "/lengths")),
+      class_index_(class_index),
+      prompt_(std::move(prompt)),
+      output_(std::move(output)),
+      limit_(limit) {}
+
+Arrival Requests::at(TimePoint when) {
+  RandomStream random(seed_, purpose_, static_cast<std::uint64_t>(next_++));
+  Arrival arrival;
+  arrival.when = when;
+  arrival.class_index = class_index_;
+  arrival.prompt_tokens = draw(prompt_, random);
+  arrival.output_tokens = draw(output_, random);
+  return arrival;
+}
+
+std::optional<Arrival> OpenLoop::next() {
+  if (requests_.used_up()) return std::nullopt;
+  const auto time = profile_.time_of(renewal_.next());
+  constexpr double clock_end = 9.2e9;  // Seconds; int64 nanoseconds hold 9.223e9.
+  if (!time || time->value() >= clock_end) return std::nullopt;
+  // Why max: the inverse of the profile may fall by its last bit where a piece begins.
+  last_ = std::max(last_, TimePoint(to_duration(*time)));
+  if (last_ >= stop_) return std::nullopt;
+  return requests_.at(last_);
+}
+
+std::optional<Arrival> ClosedLoop::next() {
+  if (clients_left_ == 0) return std::nullopt;
+  --clients_left_;
+  return finished(window_.start);
+}
+
+std::optional<Arrival> ClosedLoop::finished(TimePoint now) {
+  if (requests_.used_up() || now >= window_.stop) return std::nullopt;
+  return requests_.at(now);
+}
+
+}  // namespace tokenline::traffic

@@ -1,0 +1,138 @@
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "workloads/traffic/generated.hpp"
+#include "workloads/traffic/mistake_watch.hpp"
+#include "workloads/traffic/read_lengths.hpp"
+
+namespace tokenline::traffic {
+namespace {
+
+/// Scenario times end at 30 years, far inside the clock's 292.
+constexpr config::Range<double> scenario_times{0.0, 1e9};
+/// One request a nanosecond is as many as the clock can tell apart.
+constexpr double highest_rate = 1e9;
+
+/// The `arrival:` section as far as it does not depend on the class.
+struct ArrivalPlan {
+  bool closed_loop = false;
+  std::int64_t max_concurrency = 1;
+  Process process = Process::poisson;
+  double burstiness = 1.0;
+  std::vector<RatePoint> rate;  ///< Empty for a constant rate.
+  PerSecond constant_rate{1.0};
+};
+
+std::vector<RatePoint> read_profile(config::Reader& arrival) {
+  const MistakeWatch watch(arrival.document());
+  std::vector<RatePoint> points;
+  bool ever = false;
+  for (auto& item : arrival.items({"rate", "Points of a rate that changes with time."})) {
+    RatePoint point;
+    point.at = item.seconds({"at", "Scenario time at which the rate is reached."}, scenario_times);
+    point.rate = item.rate({"rate", "Requests per time from here on."}, {0.0, highest_rate});
+    point.ramp = item.boolean(
+        {"ramp", "Whether the rate changes evenly from the point before, not at once."}, false);
+    if (points.empty() && point.ramp)
+      item.error("ramp", "the first point has none before it to ramp from");
+    if (!points.empty() && points.back().at >= point.at && !watch.saw_one())
+      item.error("at", "points must be in ascending order of time");
+    else
+      points.push_back(point);
+    ever = ever || point.rate.value() > 0.0;
+    item.finish();
+  }
+  if (!ever && !watch.saw_one()) arrival.error("rate", "the rate is never above zero");
+  return points;
+}
+
+ArrivalPlan read_arrival(config::Reader& arrival) {
+  static const std::vector<std::string> processes{"poisson", "gamma", "constant", "closed_loop"};
+  ArrivalPlan plan;
+  const std::string process =
+      arrival.word({"process",
+                    "How requests arrive: independently (poisson), in bursts (gamma), "
+                    "evenly (constant), or when an earlier one ends (closed_loop)."},
+                   processes);
+  if (process == "closed_loop") {
+    plan.closed_loop = true;
+    plan.max_concurrency = arrival.integer(
+        {"max_concurrency", "Clients, each with one request in flight."}, {1, 1'000'000});
+    return plan;
+  }
+  if (process == "gamma") plan.process = Process::gamma;
+  if (process == "constant") plan.process = Process::constant;
+  if (process == "gamma")
+    plan.burstiness = arrival.real(
+        {"burstiness", "Shape of the gamma-distributed gaps: 1 is poisson, below 1 burstier."},
+        {0.01, 1e6});
+  if (arrival.is_sequence("rate"))
+    plan.rate = read_profile(arrival);
+  else
+    plan.constant_rate =
+        arrival.rate({"rate", "Requests per time, on average."}, {1e-9, highest_rate});
+  return plan;
+}
+
+Window read_window(config::Reader& entry) {
+  Window window;
+  const MistakeWatch watch(entry.document());
+  const Seconds start = entry.seconds({"start", "Scenario time at which the class begins to send."},
+                                      scenario_times, "0 s");
+  window.start = TimePoint(to_duration(start));
+  if (!entry.has("stop")) return window;
+  const Seconds stop =
+      entry.seconds({"stop", "Scenario time from which on nothing arrives."}, scenario_times);
+  window.stop = TimePoint(to_duration(stop));
+  if (window.stop <= window.start && !watch.saw_one())
+    entry.error("stop", "the class stops before it starts");
+  return window;
+}
+
+std::unique_ptr<Source> make_source(const ArrivalPlan& plan, const Window& window,
+                                    Requests requests, std::uint64_t seed,
+                                    std::string_view class_name) {
+  if (plan.closed_loop)
+    return std::make_unique<ClosedLoop>(std::move(requests), plan.max_concurrency, window);
+  const Seconds start = to_seconds(window.start.time_since_epoch());
+  RateProfile profile = plan.rate.empty() ? RateProfile::constant(plan.constant_rate, start)
+                                          : RateProfile(plan.rate, start);
+  const RandomStream random(seed, std::string(class_name) + "/arrivals", 0);
+  return std::make_unique<OpenLoop>(std::move(requests),
+                                    Renewal(plan.process, plan.burstiness, random),
+                                    std::move(profile), window.stop);
+}
+
+Traffic::Longest longest_of(const ReadLengths& prompt, const ReadLengths& output) {
+  const std::int64_t prompt_tokens = longest(prompt.lengths);
+  const std::int64_t output_tokens = longest(output.lengths);
+  const ReadLengths& blamed = prompt_tokens >= output_tokens ? prompt : output;
+  return {prompt_tokens, prompt_tokens + output_tokens, blamed.where, blamed.path};
+}
+
+}  // namespace
+
+void read_generated(config::Reader& entry, std::uint64_t seed, std::string_view class_name,
+                    std::uint32_t class_index, Traffic& traffic) {
+  config::Reader arrival = entry.section({"arrival", "When requests of the class arrive."});
+  const ArrivalPlan plan = read_arrival(arrival);
+  arrival.finish();
+  const Window window = read_window(entry);
+  std::int64_t limit = std::numeric_limits<std::int64_t>::max();
+  if (entry.has("num_prompts"))
+    limit = entry.integer({"num_prompts", "Requests of the class at most."},
+                          {1, std::numeric_limits<std::int64_t>::max()});
+  else if (!entry.has("stop"))
+    entry.error("arrival", "the class would never end", "give it stop, num_prompts or both");
+  ReadLengths prompt = read_lengths(entry, {"prompt_tokens", "Length of the prompts."});
+  ReadLengths output = read_lengths(entry, {"output_tokens", "Length of the answers."});
+  traffic.longest.push_back(longest_of(prompt, output));
+  if (!entry.document().ok()) return;
+  Requests requests(seed, class_name, class_index, std::move(prompt.lengths),
+                    std::move(output.lengths), limit);
+  traffic.sources.push_back(make_source(plan, window, std::move(requests), seed, class_name));
+}
+
+}  // namespace tokenline::traffic

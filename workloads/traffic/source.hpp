@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/base/time.hpp"
+#include "sim/config/reader.hpp"
+
+namespace tokenline::traffic {
+
+/// Targets of a class; a request is good when it meets all that are given.
+struct Slo {
+  std::optional<Duration> ttft;
+  std::optional<Duration> tpot;
+  std::optional<Duration> e2el;
+  [[nodiscard]] bool any() const { return ttft || tpot || e2el; }
+};
+
+/// One request as it is offered.
+struct Arrival {
+  TimePoint when;
+  std::int64_t prompt_tokens = 0;
+  std::int64_t output_tokens = 0;
+  std::uint32_t class_index = 0;  ///< Into Traffic::classes.
+};
+
+/// A stream of requests. Open sources know every arrival in advance; a closed loop (a fixed number
+/// of clients, each waiting for its answer) offers the next request when one finishes.
+class Source {
+ public:
+  virtual ~Source() = default;
+  /// The next arrival, never earlier than the one before, or none when the source is exhausted. A
+  /// closed-loop source yields its first `max_concurrency` requests here, all at its start.
+  [[nodiscard]] virtual std::optional<Arrival> next() = 0;
+  /// A request of this source ended (completed or failed) at `now`; a closed-loop source answers
+  /// with the client's next request, arriving at `now`. None from an open source, and once the
+  /// requests are used up or `now` has reached the source's stop.
+  [[nodiscard]] virtual std::optional<Arrival> finished(TimePoint now) = 0;
+};
+
+/// One named class of requests.
+struct RequestClass {
+  std::string name;
+  Slo slo;
+};
+
+/// Everything that arrives in a scenario.
+struct Traffic {
+  /// Names are unique. In the order of the text; a trace with a class column yields its classes in
+  /// the order of their first rows.
+  std::vector<RequestClass> classes;
+  /// One per entry, in the order of the text; requests are of the classes their arrivals name.
+  std::vector<std::unique_ptr<Source>> sources;
+  /// Largest prompt, and largest prompt + output, a source can offer, to be held against
+  /// `max_model_len`, with the place to blame: the longer of the two distributions, or the row of a
+  /// trace.
+  struct Longest {
+    std::int64_t prompt_tokens = 0;
+    std::int64_t total_tokens = 0;
+    config::Location where;
+    std::string path;
+  };
+  std::vector<Longest> longest;  ///< One per source.
+};
+
+/// Reads the `traffic:` section, a mapping of class name to class. Mistakes go to the reader's
+/// document (the traffic is then incomplete: call Document::throw_if_errors() before using it);
+/// trace files are read and checked completely here. Random draws are keyed by (seed, class name,
+/// request number).
+[[nodiscard]] Traffic read_traffic(config::Reader& scenario, std::uint64_t seed);
+
+}  // namespace tokenline::traffic

@@ -1,0 +1,90 @@
+#include "workloads/traffic/timestamp.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cstddef>
+
+namespace tokenline::traffic {
+namespace {
+
+constexpr std::int64_t second = 1'000'000'000;
+
+bool all_digits(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+}
+
+/// The value of at most 18 digits.
+std::int64_t number(std::string_view digits) {
+  std::int64_t value{};
+  std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  return value;
+}
+
+/// Nanoseconds of the digits after a decimal point; at most nine.
+std::int64_t fraction(std::string_view digits) {
+  std::int64_t value = number(digits);
+  for (std::size_t i = digits.size(); i < 9; ++i) value *= 10;
+  return value;
+}
+
+Timestamp too_fine(std::string_view text) {
+  return {{},
+          fmt::format("'{}' has more than nine fractional digits: simulated time is whole "
+                      "nanoseconds",
+                      text)};
+}
+
+}  // namespace
+
+Timestamp parse_decimal_seconds(std::string_view text) {
+  const auto point = text.find('.');
+  const std::string_view whole = text.substr(0, point);
+  const bool fractional = point != std::string_view::npos;
+  const std::string_view digits = fractional ? text.substr(point + 1) : std::string_view("0");
+  if (text.starts_with('-') && text.size() > 1 && text[1] >= '0' && text[1] <= '9')
+    return {{}, fmt::format("'{}' is negative", text)};
+  if (!all_digits(whole) || !all_digits(digits))
+    return {{}, fmt::format("expected seconds in decimal digits, got '{}'", text)};
+  if (digits.size() > 9) return too_fine(text);
+  // Ten digits are at most 9,999,999,999; the clock ends at 9,223,372,036 s.
+  const auto first = std::min(whole.find_first_not_of('0'), whole.size());
+  const std::string_view significant = whole.substr(first);
+  if (significant.size() > 10 || number(significant) > 9'200'000'000)
+    return {{}, fmt::format("{} s is beyond the simulated clock", text)};
+  return {number(significant) * second + fraction(digits), {}};
+}
+
+Timestamp parse_calendar_time(std::string_view text) {
+  Timestamp misshapen{
+      {}, fmt::format("expected a time such as 2023-11-16 18:15:46.6805900, got '{}'", text)};
+  constexpr std::string_view shape = "dddd-dd-dd dd:dd:dd";
+  if (text.size() < shape.size()) return misshapen;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    const bool digit = text[i] >= '0' && text[i] <= '9';
+    if (shape[i] == 'd' ? !digit : text[i] != shape[i]) return misshapen;
+  }
+  std::string_view digits = text.substr(shape.size());
+  if (!digits.empty()) {
+    if (digits.front() != '.' || !all_digits(digits.substr(1))) return misshapen;
+    digits.remove_prefix(1);
+    if (digits.size() > 9) return too_fine(text);
+  }
+  const auto part = [&](std::size_t from, std::size_t size) {
+    return number(text.substr(from, size));
+  };
+  const std::chrono::year_month_day date{std::chrono::year(static_cast<int>(part(0, 4))),
+                                         std::chrono::month(static_cast<unsigned>(part(5, 2))),
+                                         std::chrono::day(static_cast<unsigned>(part(8, 2)))};
+  if (!date.ok() || part(11, 2) > 23 || part(14, 2) > 59 || part(17, 2) > 59)
+    return {{}, fmt::format("'{}' is not in the calendar", text)};
+  if (date.year() < std::chrono::year(1970) || date.year() > std::chrono::year(2261))
+    return {{}, fmt::format("'{}' lies outside the years 1970 to 2261", text)};
+  const std::int64_t days = std::chrono::sys_days(date).time_since_epoch().count();
+  const std::int64_t seconds = ((days * 24 + part(11, 2)) * 60 + part(14, 2)) * 60 + part(17, 2);
+  return {seconds * second + fraction(digits), {}};
+}
+
+}  // namespace tokenline::traffic

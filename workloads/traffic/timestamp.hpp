@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tokenline::traffic {
+
+/// An instant read from a trace, or why it is none.
+struct Timestamp {
+  std::optional<std::int64_t> nanoseconds;
+  std::string problem;  ///< A message for the user, when there is no value.
+};
+
+/// Decimal seconds such as "12.345678901", exactly: no double on the way. At most nine fractional
+/// digits, no sign, no exponent, below 9.2e9 s.
+[[nodiscard]] Timestamp parse_decimal_seconds(std::string_view text);
+
+/// "2023-11-16 18:15:46.6805900" as nanoseconds since 1970-01-01 by the proleptic Gregorian
+/// calendar, without time zones or leap seconds; years 1970 … 2261, at most nine fractional digits.
+[[nodiscard]] Timestamp parse_calendar_time(std::string_view text);
+
+}  // namespace tokenline::traffic

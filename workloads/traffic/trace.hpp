@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "workloads/traffic/source.hpp"
+
+namespace tokenline::traffic {
+
+/// The two spellings of a request trace.
+enum class TraceFormat {
+  /// `TIMESTAMP,ContextTokens,GeneratedTokens` of Azure/AzurePublicDataset's 2023 LLM traces. Times
+  /// count from the first row.
+  azure,
+  /// `arrival_s,prompt_tokens,output_tokens[,class]` in any order, among the further columns of a
+  /// run's own requests.csv. Times are scenario times as they stand, so that what was exported
+  /// replays to the nanosecond.
+  csv,
+};
+
+/// What to take of a trace file.
+struct TraceSelection {
+  std::string file;
+  TraceFormat format = TraceFormat::csv;
+  double speedup = 1.0;             ///< Arrival times are divided by it.
+  std::optional<std::string> only;  ///< The class whose rows are taken.
+  std::int64_t limit = std::numeric_limits<std::int64_t>::max();  ///< Rows taken at most.
+};
+
+/// The rows taken, in the order of the file.
+struct Trace {
+  std::vector<Arrival> arrivals;     ///< class_index is into `classes`, 0 where there are none.
+  std::vector<std::string> classes;  ///< By first appearance; empty without a class column.
+  bool has_class_column = false;
+  /// Every class of the file, taken or not.
+  std::vector<std::string> all_classes;
+  std::int64_t longest_prompt = 0;
+  std::int64_t longest_total = 0;
+  config::Location longest_at;  ///< Of the row with the largest prompt + output.
+};
+
+/// Reads and checks a whole trace file. Every mistake goes to `document` at its line and column of
+/// the trace: wrong or missing columns, a row cut short, anything but a whole positive number of
+/// tokens (a request without output is a mistake in either format), a time that is none or that
+/// goes back. With mistakes the result is incomplete. Selecting no row is left to the caller.
+[[nodiscard]] Trace read_trace(config::Document& document, const TraceSelection& selection);
+
+/// Offers recorded arrivals as they are.
+class TraceSource final : public Source {
+ public:
+  explicit TraceSource(std::vector<Arrival> arrivals) : arrivals_(std::move(arrivals)) {}
+
+  [[nodiscard]] std::optional<Arrival> next() override {
+    if (next_ == arrivals_.size()) return std::nullopt;
+    return arrivals_[next_++];
+  }
+  [[nodiscard]] std::optional<Arrival> finished(TimePoint /*now*/) override { return std::nullopt; }
+
+ private:
+  std::vector<Arrival> arrivals_;
+  std::size_t next_ = 0;
+};
+
+}  // namespace tokenline::traffic

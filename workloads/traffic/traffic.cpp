@@ -1,0 +1,125 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "workloads/traffic/class_name.hpp"
+#include "workloads/traffic/csv_file.hpp"
+#include "workloads/traffic/generated.hpp"
+#include "workloads/traffic/mistake_watch.hpp"
+#include "workloads/traffic/source.hpp"
+#include "workloads/traffic/trace.hpp"
+
+namespace tokenline::traffic {
+namespace {
+
+Slo read_slo(config::Reader& entry) {
+  Slo slo;
+  config::Reader section =
+      entry.section({"slo", "Targets; a request that meets all is good."}, true);
+  const auto target = [&](config::Key key) -> std::optional<Duration> {
+    if (!section.has(key.name)) return std::nullopt;
+    return to_duration(section.seconds(key, {1e-9, 1e9}));
+  };
+  slo.ttft = target({"ttft", "Time to the first token at most."});
+  slo.tpot = target({"tpot", "Mean time per output token after the first at most."});
+  slo.e2el = target({"e2el", "Time to the last token at most."});
+  section.finish();
+  return slo;
+}
+
+/// Gives `traffic` a class; `where` and `path` are of what names it.
+void add_class(config::Document& document, const config::Location& where, const std::string& path,
+               RequestClass added, Traffic& traffic) {
+  const bool taken = std::ranges::any_of(
+      traffic.classes, [&](const RequestClass& other) { return other.name == added.name; });
+  if (taken)
+    document.error(where, path, fmt::format("there is another class '{}' before", added.name),
+                   "rename one: metrics are per class");
+  traffic.classes.push_back(std::move(added));
+}
+
+TraceSelection read_selection(config::Reader& section) {
+  TraceSelection selection;
+  const std::string file =
+      section.text({"file", "Path of the trace, relative to the scenario's folder."});
+  if (!file.empty()) selection.file = data_path(section, "file", file);
+  static const std::vector<std::string> formats{"azure", "csv"};
+  const std::string format = section.word({"format", "How the file spells a request."}, formats);
+  selection.format = format == "azure" ? TraceFormat::azure : TraceFormat::csv;
+  selection.speedup =
+      section.real({"speedup", "Arrival times are divided by it."}, {1e-3, 1e3}, 1.0);
+  if (section.has("class"))
+    selection.only = section.text({"class", "Take only the rows of this class."});
+  if (section.has("limit"))
+    selection.limit = section.integer({"limit", "Rows taken at most."},
+                                      {1, std::numeric_limits<std::int64_t>::max()});
+  return selection;
+}
+
+/// A `class:` that the file cannot satisfy.
+void check_selection(const config::Reader& section, const TraceSelection& selection,
+                     const Trace& trace) {
+  if (!selection.only || !section.document().ok()) return;
+  if (!trace.has_class_column)
+    section.error("class", "the trace has no column 'class'");
+  else if (trace.arrivals.empty())
+    section.error("class", fmt::format("no row is of class '{}'", *selection.only),
+                  config::suggestion(*selection.only, trace.all_classes));
+}
+
+void read_replayed(config::Reader& entry, const std::string& name, const Slo& slo,
+                   Traffic& traffic) {
+  config::Reader section = entry.section({"trace", "Recorded requests to replay."});
+  config::Document& document = entry.document();
+  const MistakeWatch watch(document);
+  const TraceSelection selection = read_selection(section);
+  section.finish();
+  // Why: with a wrong format or file name every line of the trace would look wrong.
+  if (selection.file.empty() || watch.saw_one()) return;
+  Trace trace = read_trace(document, selection);
+  check_selection(section, selection, trace);
+  const auto first = static_cast<std::uint32_t>(traffic.classes.size());
+  for (Arrival& arrival : trace.arrivals) arrival.class_index += first;
+  if (trace.classes.empty() || selection.only) trace.classes = {name};
+  for (const std::string& class_name : trace.classes)
+    add_class(document, section.where("file"), section.path() + ".file", {class_name, slo},
+              traffic);
+  traffic.longest.push_back({trace.longest_prompt, trace.longest_total, trace.longest_at, "trace"});
+  traffic.sources.push_back(std::make_unique<TraceSource>(std::move(trace.arrivals)));
+}
+
+void read_class(config::Reader& entry, const std::string& name, std::uint64_t seed,
+                Traffic& traffic) {
+  if (const auto problem = class_name_problem(name); !problem.empty()) entry.error("", problem);
+  const Slo slo = read_slo(entry);
+  const bool generated = entry.has("arrival");
+  const bool replayed = entry.has("trace");
+  if (generated == replayed) {
+    entry.error("", fmt::format("a class is either generated (arrival) or replayed (trace): {}",
+                                generated ? "here are both" : "here is neither"));
+    entry.allow_unknown();
+  } else if (replayed) {
+    read_replayed(entry, name, slo, traffic);
+  } else {
+    const auto index = static_cast<std::uint32_t>(traffic.classes.size());
+    add_class(entry.document(), entry.where(""), entry.path(), {name, slo}, traffic);
+    read_generated(entry, seed, name, index, traffic);
+  }
+  entry.finish();
+}
+
+}  // namespace
+
+Traffic read_traffic(config::Reader& scenario, std::uint64_t seed) {
+  Traffic traffic;
+  auto entries =
+      scenario.named_sections({"traffic", "Classes of requests by name, generated or replayed."});
+  for (auto& [name, entry] : entries) read_class(entry, name, seed, traffic);
+  if (entries.empty() && scenario.has("traffic"))
+    scenario.error("traffic", "no class of requests is given");
+  return traffic;
+}
+
+}  // namespace tokenline::traffic
