@@ -15,6 +15,7 @@ Document::Document(Node root, Purpose purpose) : root_(std::move(root)), purpose
 }
 
 void Document::error(Location where, std::string path, std::string message, std::string hint) {
+  if (purpose_ == Purpose::describe) return;
   errors_.push_back({std::move(where), std::move(path), std::move(message), std::move(hint)});
 }
 
@@ -22,12 +23,19 @@ void Document::throw_if_errors() {
   if (!errors_.empty()) throw ConfigError(errors_);
 }
 
-KeyInfo key_info(std::string_view type, std::string range, std::string unit, std::string standard) {
+KeyInfo key_info(std::string_view type, std::string range, std::string unit) {
   KeyInfo info;
   info.type = type;
   info.unit = std::move(unit);
   info.range = std::move(range);
-  info.standard = std::move(standard);
+  return info;
+}
+
+KeyInfo collection_info(std::string_view type, bool optional, std::string_view empty,
+                        std::string range) {
+  KeyInfo info = key_info(type, std::move(range));
+  info.required = !optional;
+  if (optional) info.standard = empty;
   return info;
 }
 
@@ -38,11 +46,15 @@ std::string Reader::State::join(const std::string& path, std::string_view key) {
 }
 
 const Node* Reader::State::ask(Key key, KeyInfo info) {
-  TOKENLINE_CHECK(asked.emplace(key.name).second, "key '{}' is asked for twice", path_of(key.name));
-  const bool required = info.standard.empty();
+  TOKENLINE_CHECK(
+      asked.emplace(key.name).second || document->purpose_ == Document::Purpose::describe,
+      "key '{}' is asked for twice", path_of(key.name));
+  const bool required = info.required;
   info.path = join(pattern, key.name);
   info.doc = key.doc;
-  if (document->described_.emplace(info.path, info.type).second)
+  info.when = when;
+  if (!key.standard.empty()) info.standard = key.standard;
+  if (document->described_.emplace(info.path, info.type, info.when).second)
     document->keys_.push_back(std::move(info));
   const Node* value = find(key.name);
   if (value == nullptr && required && !silent) error(where, key.name, "required key is missing");
@@ -90,8 +102,7 @@ std::shared_ptr<Reader::State> Reader::State::nested(const Node* value, std::str
   return inner;
 }
 
-const std::vector<Node>* Reader::State::ask_list(Key key, KeyInfo info, bool optional) {
-  if (optional) info.standard = "[]";
+const std::vector<Node>* Reader::State::ask_list(Key key, KeyInfo info) {
   const Node* value = ask(key, std::move(info));
   if (value == nullptr) return nullptr;
   if (value->kind == Node::Kind::sequence) return &value->items;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "sim/base/check.hpp"
@@ -15,6 +16,10 @@ namespace {
 template <class T>
 T nearest_to_zero(const Range<T>& range) {
   return std::clamp(T{0}, range.min, range.max);
+}
+
+KeyInfo quantity_info(const Dimension& dimension, Range<double> range) {
+  return key_info(dimension.name, describe_range(range, dimension), std::string(dimension.example));
 }
 
 }  // namespace
@@ -36,28 +41,35 @@ T Reader::State::read(Key key, KeyInfo info, const std::optional<std::string>& f
       resolve(key.name, std::move(standard));
       return least;
     }
-    return take(*given, key, std::move(least), parse);
+    return take<T>(*given, key, parse).value_or(std::move(least));
   }
+  info.required = true;
   const Node* given = ask(key, std::move(info));
-  return given == nullptr ? least : take(*given, key, std::move(least), parse);
+  return given == nullptr ? least : take<T>(*given, key, parse).value_or(std::move(least));
 }
 
 template <class T, class Parse>
-T Reader::State::take(const Node& given, Key key, T otherwise, Parse parse) {
+std::optional<T> Reader::State::read_optional(Key key, KeyInfo info, Parse parse) {
+  const Node* given = ask(key, std::move(info));
+  if (given == nullptr) return std::nullopt;
+  return take<T>(*given, key, parse);
+}
+
+template <class T, class Parse>
+std::optional<T> Reader::State::take(const Node& given, Key key, Parse parse) {
   resolve(key.name, given);
   Outcome<T> outcome = parse(given);
-  if (outcome.value) return *std::move(outcome.value);
-  error(given.where, key.name, std::move(outcome.message), std::move(outcome.hint));
-  return otherwise;
+  if (!outcome.value)
+    error(given.where, key.name, std::move(outcome.message), std::move(outcome.hint));
+  return std::move(outcome.value);
 }
 
 double Reader::State::read_quantity(Key key, const Dimension& dimension, Range<double> range,
                                     std::optional<std::string_view> fallback) {
-  return read<double>(
-      key,
-      key_info(dimension.name, describe_range(range, dimension), std::string(dimension.example)),
-      fallback ? std::optional<std::string>(*fallback) : std::nullopt, nearest_to_zero(range),
-      [&](const Node& value) { return read_amount(value, dimension, range); });
+  return read<double>(key, quantity_info(dimension, range),
+                      fallback ? std::optional<std::string>(*fallback) : std::nullopt,
+                      nearest_to_zero(range),
+                      [&](const Node& value) { return read_amount(value, dimension, range); });
 }
 
 Reader::Reader(Document& document) : state_(std::make_shared<State>()) {
@@ -127,6 +139,36 @@ PerSecond Reader::rate(Key key, Range<double> range, std::optional<std::string_v
   return PerSecond(state_->read_quantity(key, rate_dimension, range, fallback));
 }
 
+std::optional<std::int64_t> Reader::optional_integer(Key key, Range<std::int64_t> range) {
+  return state_->read_optional<std::int64_t>(
+      key, key_info("integer", describe_range(range)),
+      [&](const Node& value) { return read_integer(value, range); });
+}
+
+std::optional<double> Reader::optional_real(Key key, Range<double> range) {
+  return state_->read_optional<double>(key, key_info("number", describe_range(range)),
+                                       [&](const Node& value) { return read_real(value, range); });
+}
+
+std::optional<std::string> Reader::optional_text(Key key) {
+  return state_->read_optional<std::string>(key, key_info("text"), read_text);
+}
+
+std::optional<Seconds> Reader::optional_seconds(Key key, Range<double> range) {
+  const auto value = state_->read_optional<double>(
+      key, quantity_info(time_dimension, range),
+      [&](const Node& node) { return read_amount(node, time_dimension, range); });
+  return value ? std::optional(Seconds(*value)) : std::nullopt;
+}
+
+void Reader::alternative(std::string_view when, bool chosen, const std::function<void()>& read) {
+  if (!chosen && state_->document->purpose_ == Document::Purpose::read) return;
+  const std::string around = state_->when;
+  if (!when.empty()) state_->when = when;
+  read();
+  state_->when = around;
+}
+
 bool Reader::has(std::string_view key) const { return state_->find(key) != nullptr; }
 
 bool Reader::is_mapping(std::string_view key) const {
@@ -151,6 +193,12 @@ void Reader::error(std::string_view key, std::string message, std::string hint) 
 Location Reader::where(std::string_view key) const {
   const Node* node = state_->find(key);
   return node == nullptr ? state_->where : node->where;
+}
+
+std::string Reader::file_path(std::string_view key, const std::string& file) const {
+  std::string named_in = where(key).file;
+  if (named_in.starts_with("--set ")) named_in = state_->document->root_.where.file;
+  return (std::filesystem::path(named_in).parent_path() / file).string();
 }
 
 const std::string& Reader::path() const { return state_->path; }

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -8,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -21,6 +24,8 @@ namespace tokenline::config {
 struct Key {
   std::string_view name;
   std::string_view doc;
+  /// What KeyInfo::standard says instead of the default, where that depends on other values.
+  std::string_view standard = {};
 };
 
 /// Inclusive bounds of a number; for quantities in base units.
@@ -36,7 +41,9 @@ struct KeyInfo {
   std::string type;      ///< "integer", "duration", "one of: a, b", …
   std::string unit;      ///< Example with unit, "512 ms"; empty for plain numbers.
   std::string range;     ///< "1 to 64", "at least 0.5 ms", …; empty when anything goes.
-  std::string standard;  ///< The default as YAML text; empty when the key is required.
+  std::string standard;  ///< The default as YAML text; empty when there is none.
+  bool required = false;
+  std::string when;  ///< "with process: gamma"; empty when the key does not depend on a choice.
   std::string doc;
 };
 
@@ -44,8 +51,8 @@ struct KeyInfo {
 /// asked for, and the resolved tree (every key asked for, with the default where none was given).
 class Document {
  public:
-  /// `describe`: nothing is given, and every collection of mappings has one blank member, so that
-  /// keys() also learns what stands inside; the mistakes then mean nothing.
+  /// `describe`: nothing is given, every collection of mappings has one blank member, and every
+  /// Reader::alternative() is read, so that keys() learns all there is; no mistake is recorded.
   enum class Purpose { read, describe };
 
   explicit Document(Node root, Purpose purpose = Purpose::read);
@@ -56,6 +63,9 @@ class Document {
   /// Adds a mistake; reading goes on.
   void error(Location where, std::string path, std::string message, std::string hint = {});
   [[nodiscard]] bool ok() const { return errors_.empty(); }
+  /// How many were gathered so far. Checks that build on several values compare it with what it was
+  /// before those were read, so that one mistake is one message.
+  [[nodiscard]] std::size_t mistakes() const { return errors_.size(); }
   /// Throws ConfigError with everything gathered, in the order of the text; returns if there was
   /// nothing.
   void throw_if_errors();
@@ -74,7 +84,8 @@ class Document {
   Node resolved_;
   std::vector<Diagnostic> errors_;
   std::vector<KeyInfo> keys_;
-  std::set<std::pair<std::string, std::string>> described_;  ///< Path and type of keys_.
+  std::set<std::tuple<std::string, std::string, std::string>>
+      described_;  ///< Path, type and condition of keys_.
 };
 
 /// Reads one mapping of a Document strictly: types, units and ranges are checked, and finish()
@@ -115,6 +126,18 @@ class Reader {
   [[nodiscard]] PerSecond rate(Key key, Range<double> range,
                                std::optional<std::string_view> fallback = {});
 
+  /// Keys that may be absent and have no default: nothing when not given (the resolved tree then
+  /// lacks them too), and after a mistake.
+  [[nodiscard]] std::optional<std::int64_t> optional_integer(Key key, Range<std::int64_t> range);
+  [[nodiscard]] std::optional<double> optional_real(Key key, Range<double> range);
+  [[nodiscard]] std::optional<std::string> optional_text(Key key);
+  [[nodiscard]] std::optional<Seconds> optional_seconds(Key key, Range<double> range);
+
+  /// Calls `read`, which asks for the keys of one choice among several, if that was `chosen`. They
+  /// say `when` in KeyInfo ("with process: gamma"); empty stands for that of the alternative
+  /// around it. For description all alternatives are read, and may ask for the same keys.
+  void alternative(std::string_view when, bool chosen, const std::function<void()>& read);
+
   /// Whether the user (or a preset below) gave the key. Does not count as asking for it.
   [[nodiscard]] bool has(std::string_view key) const;
   /// Whether the key's value is a mapping (for keys that take a number or a mapping).
@@ -126,6 +149,8 @@ class Reader {
   /// A nested mapping; a missing one is an error unless `optional`, and then reads as empty. In one
   /// whose absence is an error, required keys are not reported again.
   [[nodiscard]] Reader section(Key key, bool optional = false);
+  /// A nested mapping whose absence differs from an empty one.
+  [[nodiscard]] std::optional<Reader> optional_section(Key key);
   /// The entries of a mapping whose keys are names chosen by the user, in the order of the text.
   [[nodiscard]] std::vector<std::pair<std::string, Reader>> named_sections(Key key,
                                                                            bool optional = false);
@@ -144,6 +169,9 @@ class Reader {
   void error(std::string_view key, std::string message, std::string hint = {}) const;
   /// The place error() would report.
   [[nodiscard]] Location where(std::string_view key) const;
+  /// The path of a data file that `key` names: absolute as it is, else from the folder of the file
+  /// in which the key's value stands (of the document, where an override gives it).
+  [[nodiscard]] std::string file_path(std::string_view key, const std::string& file) const;
   [[nodiscard]] const std::string& path() const;
   [[nodiscard]] Document& document() const;
 

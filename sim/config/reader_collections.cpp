@@ -19,8 +19,8 @@ Node empty_node(Node::Kind kind, const Location& where) {
 }  // namespace
 
 template <class T, class Parse>
-std::vector<T> Reader::State::read_list(Key key, KeyInfo info, bool optional, Parse parse) {
-  const auto* list = ask_list(key, std::move(info), optional);
+std::vector<T> Reader::State::read_list(Key key, KeyInfo info, Parse parse) {
+  const auto* list = ask_list(key, std::move(info));
   std::vector<T> values;
   Node resolved = empty_node(Node::Kind::sequence, where);
   if (list != nullptr) resolved.items = *list;
@@ -38,16 +38,22 @@ std::vector<T> Reader::State::read_list(Key key, KeyInfo info, bool optional, Pa
 }
 
 Reader Reader::section(Key key, bool optional) {
-  const Node* value = state_->ask(key, key_info("mapping", {}, {}, optional ? "{}" : ""));
+  const Node* value = state_->ask(key, collection_info("mapping", optional));
   auto position = state_->resolve(key.name, empty_node(Node::Kind::mapping, where(key.name)));
   auto inner = state_->nested(value, key.name, key.name, {position});
   if (value == nullptr && !optional) inner->silent = true;
   return Reader(std::move(inner));
 }
 
+std::optional<Reader> Reader::optional_section(Key key) {
+  const Node* value = state_->ask(key, key_info("mapping"));
+  if (value == nullptr && state_->document->purpose_ == Document::Purpose::read) return {};
+  auto position = state_->resolve(key.name, empty_node(Node::Kind::mapping, where(key.name)));
+  return Reader(state_->nested(value, key.name, key.name, {position}));
+}
+
 std::vector<std::pair<std::string, Reader>> Reader::named_sections(Key key, bool optional) {
-  const Node* value =
-      state_->ask(key, key_info("mapping of names to mappings", {}, {}, optional ? "{}" : ""));
+  const Node* value = state_->ask(key, collection_info("mapping of names to mappings", optional));
   auto position = state_->resolve(key.name, empty_node(Node::Kind::mapping, where(key.name)));
   const auto outer = state_->nested(value, key.name, key.name, {position});
   std::vector<std::pair<std::string, Reader>> sections;
@@ -63,7 +69,7 @@ std::vector<std::pair<std::string, Reader>> Reader::named_sections(Key key, bool
 }
 
 std::vector<Reader> Reader::items(Key key, bool optional) {
-  const auto* list = state_->ask_list(key, key_info("list of mappings"), optional);
+  const auto* list = state_->ask_list(key, collection_info("list of mappings", optional, "[]"));
   const bool describing = state_->document->purpose_ == Document::Purpose::describe;
   Node resolved = empty_node(Node::Kind::sequence, where(key.name));
   const std::size_t count = describing ? 1 : list == nullptr ? 0 : list->size();
@@ -78,18 +84,18 @@ std::vector<Reader> Reader::items(Key key, bool optional) {
 }
 
 std::vector<double> Reader::reals(Key key, Range<double> range, bool optional) {
-  return state_->read_list<double>(key, key_info("list of numbers", describe_range(range)),
-                                   optional,
-                                   [&](const Node& node) { return read_real(node, range); });
+  return state_->read_list<double>(
+      key, collection_info("list of numbers", optional, "[]", describe_range(range)),
+      [&](const Node& node) { return read_real(node, range); });
 }
 
 std::vector<std::string> Reader::texts(Key key, bool optional) {
-  return state_->read_list<std::string>(key, key_info("list of texts"), optional, read_text);
+  return state_->read_list<std::string>(key, collection_info("list of texts", optional, "[]"),
+                                        read_text);
 }
 
 std::vector<std::pair<std::string, std::string>> Reader::assignments(Key key, bool optional) {
-  const Node* value =
-      state_->ask(key, key_info("mapping of names to values", {}, {}, optional ? "{}" : ""));
+  const Node* value = state_->ask(key, collection_info("mapping of names to values", optional));
   auto position = state_->resolve(key.name, empty_node(Node::Kind::mapping, where(key.name)));
   const auto inner = state_->nested(value, key.name, key.name, {position});
   std::vector<std::pair<std::string, std::string>> all;

@@ -15,9 +15,13 @@
 
 namespace tokenline::config {
 
-/// A KeyInfo without path and sentence, which Reader::State::ask() adds.
-[[nodiscard]] KeyInfo key_info(std::string_view type, std::string range = {}, std::string unit = {},
-                               std::string standard = {});
+/// A KeyInfo without path, condition and sentence, which Reader::State::ask() adds.
+[[nodiscard]] KeyInfo key_info(std::string_view type, std::string range = {},
+                               std::string unit = {});
+
+/// The KeyInfo of a collection, which is empty where it is optional and not given.
+[[nodiscard]] KeyInfo collection_info(std::string_view type, bool optional,
+                                      std::string_view empty = "{}", std::string range = {});
 
 /// One mapping being read.
 struct Reader::State {
@@ -28,6 +32,7 @@ struct Reader::State {
   std::string pattern;            ///< As KeyInfo::path: names and indices left open.
   std::vector<std::size_t> slot;  ///< Position of this mapping in Document::resolved(), by level.
   std::set<std::string, std::less<>> asked;
+  std::string when;      ///< KeyInfo::when of the keys asked for now.
   bool silent = false;   ///< Its absence is reported already: no "required key is missing".
   bool lenient = false;  ///< Unknown keys are accepted.
   bool finished = false;
@@ -39,7 +44,7 @@ struct Reader::State {
   [[nodiscard]] static std::string join(const std::string& path, std::string_view key);
 
   /// The value given, after marking the key as asked for and describing it. Null when it was not
-  /// given; that is reported if `info.standard` is empty.
+  /// given; that is reported if `info.required`.
   const Node* ask(Key key, KeyInfo info);
   void error(const Location& at, std::string_view key, std::string message, std::string hint = {});
   /// Reports a value of another kind than `wanted` ("a list").
@@ -56,19 +61,22 @@ struct Reader::State {
                                               const std::vector<std::size_t>& position);
 
   /// The items of a list, or null where there is none to read (not given, or a mistake).
-  const std::vector<Node>* ask_list(Key key, KeyInfo info, bool optional);
+  const std::vector<Node>* ask_list(Key key, KeyInfo info);
 
   /// Reads one scalar through `parse(node)`, an Outcome<T>; `least` stands in for a required value
   /// that is missing or wrong. The fallback passes through the same `parse`.
   template <class T, class Parse>
   T read(Key key, KeyInfo info, const std::optional<std::string>& fallback, T least, Parse parse);
+  /// The same without fallback and not required.
   template <class T, class Parse>
-  T take(const Node& given, Key key, T otherwise, Parse parse);
+  std::optional<T> read_optional(Key key, KeyInfo info, Parse parse);
+  template <class T, class Parse>
+  std::optional<T> take(const Node& given, Key key, Parse parse);
   double read_quantity(Key key, const Dimension& dimension, Range<double> range,
                        std::optional<std::string_view> fallback);
   /// Reads a list of scalars; wrong items are reported and left out.
   template <class T, class Parse>
-  std::vector<T> read_list(Key key, KeyInfo info, bool optional, Parse parse);
+  std::vector<T> read_list(Key key, KeyInfo info, Parse parse);
 };
 
 }  // namespace tokenline::config

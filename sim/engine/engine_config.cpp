@@ -14,6 +14,7 @@ using config::Reader;
 
 constexpr std::array prefill_kernels{hw::PrefillKernel::naive, hw::PrefillKernel::fa1,
                                      hw::PrefillKernel::fa2, hw::PrefillKernel::fa3};
+constexpr std::string_view default_preset = "vllm-v1";
 /// max_model_len where no model says how many positions it has.
 constexpr std::int64_t default_positions = 4096;
 constexpr std::array<std::string_view, 2> decode_names{"plain", "flash_decoding"};
@@ -46,7 +47,8 @@ void read_batching(Reader& engine, const std::optional<models::Architecture>& mo
   config.max_num_seqs =
       engine.integer({"max_num_seqs", "Most sequences that run at a time."}, {1, 65'536});
   config.max_model_len =
-      engine.integer({"max_model_len", "Most tokens of a request, prompt and answer together."},
+      engine.integer({"max_model_len", "Most tokens of a request, prompt and answer together.",
+                      "the positions of the model"},
                      {2, 16'777'216}, model ? model->max_position_embeddings : default_positions);
   const bool allow_long = engine.boolean(
       {"allow_long_max_model_len",
@@ -57,10 +59,9 @@ void read_batching(Reader& engine, const std::optional<models::Architecture>& mo
                  fmt::format("{} is more than the {} positions of {}", config.max_model_len,
                              model->max_position_embeddings, model->name),
                  "set engine.allow_long_max_model_len: true to price it anyway");
-  config.max_num_batched_tokens =
-      engine.integer({"max_num_batched_tokens",
-                      "Most tokens of a step; by default the larger of max_model_len and 2048."},
-                     {1, 16'777'216}, std::max<std::int64_t>(config.max_model_len, 2048));
+  config.max_num_batched_tokens = engine.integer(
+      {"max_num_batched_tokens", "Most tokens of a step.", "the larger of max_model_len and 2048"},
+      {1, 16'777'216}, std::max<std::int64_t>(config.max_model_len, 2048));
   if (config.max_num_batched_tokens < config.max_num_seqs)
     engine.error("max_num_batched_tokens",
                  fmt::format("{} is less than max_num_seqs ({}): the decodes alone would not fit",
@@ -93,10 +94,9 @@ void read_memory(Reader& engine, EngineConfig& config) {
   config.block_size = engine.integer({"block_size", "Tokens per KV block."}, {1, 1024}, 16);
   config.watermark = engine.real(
       {"watermark", "Share of the KV blocks that an admission must leave free."}, {0.0, 0.99}, 0.0);
-  if (engine.has("num_gpu_blocks_override"))
-    config.num_gpu_blocks_override = engine.integer(
-        {"num_gpu_blocks_override", "KV blocks per replica, instead of what memory allows."},
-        {1, 1'000'000'000});
+  config.num_gpu_blocks_override = engine.optional_integer(
+      {"num_gpu_blocks_override", "KV blocks per replica, instead of what memory allows."},
+      {1, 1'000'000'000});
   config.non_torch_memory =
       engine.bytes({"non_torch_memory",
                     "HBM of the CUDA context, NCCL and graphs per GPU, which the pool cannot use."},
@@ -109,7 +109,12 @@ EngineConfig read_engine(Reader& engine, const std::optional<models::Architectur
                          hw::Generation generation, const Policies& policies) {
   EngineConfig config;
   config.preset =
-      engine.text({"preset", "Engine whose defaults apply: see `tokenline list engines`."});
+      engine.text({"preset", "Engine whose defaults apply: see `tokenline list engines`."},
+                  std::string(default_preset));
+  const auto presets = engine_preset_names();
+  if (std::ranges::find(presets, config.preset) == presets.end())
+    engine.error("preset", fmt::format("unknown engine '{}'", config.preset),
+                 config::suggestion(config.preset, presets));
   config.modelled = engine.text({"modelled", "Engine and version that the values stand for."});
   read_batching(engine, model, policies, config);
   read_memory(engine, config);
@@ -138,8 +143,8 @@ config::Node load_engine_preset(const std::string& name) {
 }
 
 void apply_engine_preset(config::Node& scenario) {
-  config::Node* engine = scenario.find("engine");
   if (scenario.kind != config::Node::Kind::mapping) return;  // reported when it is read
+  config::Node* engine = scenario.find("engine");
   if (engine == nullptr) {
     config::Node empty;
     empty.kind = config::Node::Kind::mapping;
@@ -147,23 +152,23 @@ void apply_engine_preset(config::Node& scenario) {
     scenario.entries.push_back({"engine", scenario.where, empty});
     engine = &scenario.entries.back().value;
   }
-  if (engine->kind != config::Node::Kind::mapping) return;
   const config::Node* given = engine->find("preset");
-  const std::string name = given == nullptr ? "vllm-v1" : given->scalar;
   const auto names = engine_preset_names();
-  if (std::ranges::find(names, name) == names.end())
-    throw config::ConfigError({given->where, "engine.preset",
-                               fmt::format("unknown engine '{}'", name),
-                               config::suggestion(name, names)});
-  config::Node preset = load_engine_preset(name);
-  if (given == nullptr) {
-    config::Node text;
-    text.kind = config::Node::Kind::scalar;
-    text.scalar = name;
-    text.where = preset.where;
-    preset.entries.insert(preset.entries.begin(), {"preset", preset.where, text});
+  const bool known = given != nullptr && std::ranges::find(names, given->scalar) != names.end();
+  config::merge_defaults(*engine,
+                         load_engine_preset(known ? given->scalar : std::string(default_preset)));
+}
+
+std::string preset_values(std::string_view key) {
+  std::string values;
+  for (const std::string& name : engine_preset_names()) {
+    const config::Node preset = load_engine_preset(name);
+    const config::Node* value = preset.find(key);
+    if (value != nullptr)
+      values += fmt::format("{}{}: {}", values.empty() ? "" : ", ", name,
+                            config::emit_scalar(value->scalar, value->quoted));
   }
-  config::merge_defaults(*engine, preset);
+  return values;
 }
 
 std::string_view name(hw::DecodeKernel kernel) {

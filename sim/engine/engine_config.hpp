@@ -59,13 +59,17 @@ struct EngineConfig {
                                        const std::optional<models::Architecture>& model,
                                        hw::Generation generation, const Policies& policies);
 
-/// Gives a scenario's `engine:` mapping the keys of the preset it names (by default vllm-v1).
-/// Throws ConfigError for an unknown preset.
+/// Gives a scenario's `engine:` mapping the keys of the preset it names, or of vllm-v1 where it
+/// names none, or none there is (which read_engine() reports).
 void apply_engine_preset(config::Node& scenario);
 
 /// Names of the embedded engine presets, sorted, and the text of one.
 [[nodiscard]] std::vector<std::string> engine_preset_names();
 [[nodiscard]] config::Node load_engine_preset(const std::string& name);
+
+/// What the presets say of one key of `engine:`, as "orca: 256, vllm-v1: 1024"; empty when none
+/// says anything.
+[[nodiscard]] std::string preset_values(std::string_view key);
 
 [[nodiscard]] std::string_view name(hw::DecodeKernel kernel);
 

@@ -33,7 +33,8 @@ Bytes Instance::step_activations() const {
   for (const PrefillPiece& piece : pieces_) {
     tokens += piece.chunk.new_tokens;
     sampled += piece.last ? 1 : 0;
-    scores += piece.chunk.new_tokens * (piece.chunk.past_tokens + piece.chunk.new_tokens);
+    scores = std::max(scores,
+                      piece.chunk.new_tokens * (piece.chunk.past_tokens + piece.chunk.new_tokens));
   }
   return cost_.activations(tokens, sampled, scores);
 }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <limits>
 
 #include "sim/base/check.hpp"
@@ -38,17 +37,19 @@ ClusterConfig read_cluster(Reader& cluster, const Policies& policies) {
 }
 
 std::optional<MeasureWindow> read_measure(Reader& root) {
-  if (!root.has("measure")) return {};
-  Reader measure = root.section({"measure", "Which requests the metrics are about, by arrival."});
+  auto measure = root.optional_section(
+      {"measure", "Which requests the metrics are about, by arrival; without it, all."});
+  if (!measure) return {};
+  const std::size_t before = root.document().mistakes();
   MeasureWindow window;
-  window.from = time_point(measure.seconds(
+  window.from = time_point(measure->seconds(
       {"from", "Requests that arrive earlier are not measured."}, {0.0, 1e9}, "0 s"));
-  if (measure.has("to")) {
-    window.to = time_point(measure.seconds(
-        {"to", "Requests that arrive then or later are not measured."}, {0.0, 1e9}));
-    if (*window.to <= window.from) measure.error("to", "the window ends before it begins");
-  }
-  measure.finish();
+  const auto to = measure->optional_seconds(
+      {"to", "Requests that arrive then or later are not measured."}, {0.0, 1e9});
+  if (to) window.to = time_point(*to);
+  if (to && *window.to <= window.from && root.document().mistakes() == before)
+    measure->error("to", "the window ends before it begins");
+  measure->finish();
   return window;
 }
 
@@ -162,20 +163,17 @@ class CrossChecks {
   Reader& engine_;
 };
 
-std::string sibling(const Reader& reader, std::string_view key, const std::string& file) {
-  std::string named_in = reader.where(key).file;
-  if (named_in.starts_with("--set ")) named_in = reader.document().root().where.file;
-  return (std::filesystem::path(named_in).parent_path() / file).string();
-}
-
-/// Loads the model or GPU that a key names: a built-in name, or a path relative to the scenario.
-/// A mistake in the name is reported at the key, one in the file at its own line.
+/// Reads a key that names a model or GPU, and loads it: a built-in name, or a path relative to the
+/// scenario. A mistake in the name is reported at the key, one in the file at its own line.
 template <class Load>
-auto load_named(Reader& reader, std::string_view key, const std::string& name, const Load& load)
-    -> std::optional<decltype(load(name))> {
+auto load_named(Reader& reader, config::Key key, const Load& load)
+    -> std::optional<decltype(load(std::string()))> {
+  const std::size_t before = reader.document().mistakes();
+  const std::string name = reader.text(key);
+  if (!reader.has(key.name) || reader.document().mistakes() != before) return {};
   const bool is_path =
       name.find('/') != std::string::npos || name.ends_with(".json") || name.ends_with(".yaml");
-  const std::string source = is_path ? sibling(reader, key, name) : name;
+  const std::string source = is_path ? reader.file_path(key.name, name) : name;
   try {
     return load(source);
   } catch (const config::ConfigError& e) {
@@ -183,19 +181,26 @@ auto load_named(Reader& reader, std::string_view key, const std::string& name, c
       if (is_path)
         reader.document().error(d.where, d.path, d.message, d.hint);
       else
-        reader.error(key, d.message, d.hint);
+        reader.error(key.name, d.message, d.hint);
     }
     return {};
   }
 }
 
+/// Which sections had a mistake, so that checks which build on them stay silent.
+struct SectionMistakes {
+  bool cluster = false;
+  bool traffic = false;
+};
+
 void read_hardware(Scenario& scenario, Reader& root, Reader& cluster, const Policies& policies,
                    const std::optional<models::Architecture>& model,
-                   const std::optional<hw::Gpu>& gpu) {
-  Reader engine = root.section({"engine", "The serving engine of each replica."});
+                   const std::optional<hw::Gpu>& gpu, const SectionMistakes& mistakes) {
+  const std::size_t before = root.document().mistakes();
+  Reader engine = root.section({"engine", "The serving engine of each replica."}, true);
   scenario.engine =
       read_engine(engine, model, gpu ? gpu->generation : hw::Generation::hopper, policies);
-  if (!model || !gpu || !root.document().ok()) return;
+  if (!model || !gpu || mistakes.cluster || root.document().mistakes() != before) return;
   CrossChecks checks(scenario, root, cluster, engine);
   if (!checks.sharding(*model)) return;
   const hw::StepSetup setup{.model = *model,
@@ -209,7 +214,7 @@ void read_hardware(Scenario& scenario, Reader& root, Reader& cluster, const Poli
   scenario.cost = std::make_shared<const hw::StepCost>(setup);
   scenario.memory = plan_memory(scenario.engine, *scenario.cost);
   checks.memory();
-  checks.lengths();
+  if (!mistakes.traffic) checks.lengths();
 }
 
 void read(Scenario& scenario, config::Document& document) {
@@ -219,29 +224,51 @@ void read(Scenario& scenario, config::Document& document) {
   scenario.description = root.text({"description", "What it shows."}, "");
   scenario.seed = static_cast<std::uint64_t>(root.integer(
       {"seed", "Seed of every random draw."}, {0, std::numeric_limits<std::int64_t>::max()}, 42));
-  const std::string model_name = root.text(
-      {"model", "A name of `tokenline list models`, or the path of a Hugging Face config.json."});
-  const auto model = load_named(root, "model", model_name, models::load_model);
+  const auto model = load_named(
+      root,
+      {"model", "A name of `tokenline list models`, or the path of a Hugging Face config.json."},
+      models::load_model);
   Reader cluster = root.section({"cluster", "The replicas, their GPUs and the router."});
-  const std::string gpu_name = cluster.text(
-      {"gpu", "A name of `tokenline list gpus`, or the path of a file in the catalog's format."});
-  const auto gpu = load_named(cluster, "gpu", gpu_name, hw::load_gpu);
+  const auto gpu = load_named(
+      cluster,
+      {"gpu", "A name of `tokenline list gpus`, or the path of a file in the catalog's format."},
+      hw::load_gpu);
+  SectionMistakes mistakes;
+  std::size_t before = document.mistakes();
   scenario.cluster = read_cluster(cluster, policies);
   cluster.finish();
+  mistakes.cluster = document.mistakes() != before;
   scenario.measure = read_measure(root);
   scenario.asserts =
       root.texts({"assert", "Conditions on metrics; exit code 1 when one fails."}, true);
+  before = document.mistakes();
   scenario.traffic = traffic::read_traffic(root, scenario.seed);
-  read_hardware(scenario, root, cluster, policies, model, gpu);
+  mistakes.traffic = document.mistakes() != before;
+  read_hardware(scenario, root, cluster, policies, model, gpu, mistakes);
   root.finish();
 }
 
+/// Applies what can be applied, and returns the mistakes of the rest.
+std::vector<config::Diagnostic> apply_overrides(config::Node& root,
+                                                const std::vector<std::string>& overrides) {
+  std::vector<config::Diagnostic> mistakes;
+  for (const std::string& assignment : overrides) {
+    try {
+      config::apply_override(root, assignment);
+    } catch (const config::ConfigError& e) {
+      mistakes.insert(mistakes.end(), e.diagnostics().begin(), e.diagnostics().end());
+    }
+  }
+  return mistakes;
+}
+
 Scenario build(config::Node root, const ScenarioOptions& options) {
-  for (const std::string& assignment : options.overrides) config::apply_override(root, assignment);
+  const auto wrong_overrides = apply_overrides(root, options.overrides);
   apply_engine_preset(root);
   Scenario scenario;
   scenario.file = root.where.file;
   config::Document document(std::move(root));
+  for (const auto& d : wrong_overrides) document.error(d.where, d.path, d.message, d.hint);
   read(scenario, document);
   document.throw_if_errors();
   scenario.resolved = document.resolved();
@@ -265,7 +292,16 @@ std::vector<config::KeyInfo> scenario_keys() {
   config::Document document(std::move(empty), config::Document::Purpose::describe);
   Scenario scenario;
   read(scenario, document);
-  return {document.keys().begin(), document.keys().end()};
+  std::vector<config::KeyInfo> keys(document.keys().begin(), document.keys().end());
+  constexpr std::string_view engine = "engine.";
+  for (config::KeyInfo& key : keys) {
+    if (!key.path.starts_with(engine)) continue;
+    const std::string values = preset_values(std::string_view(key.path).substr(engine.size()));
+    if (values.empty()) continue;
+    key.standard = fmt::format("{} ({})", key.required ? "from the preset" : key.standard, values);
+    key.required = false;
+  }
+  return keys;
 }
 
 }  // namespace tokenline

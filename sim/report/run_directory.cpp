@@ -13,22 +13,44 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Renames what a `file:` at or below `node` says. The reader takes it from the folder of the file
-/// that names it, or of the scenario where `--set` does.
-void rebase(config::Node& node, const std::string& scenario_file, const fs::path& directory) {
-  for (auto& [key, where, value] : node.entries) {
-    if (value.kind == config::Node::Kind::mapping) {
-      rebase(value, scenario_file, directory);
-    } else if (key == "file" && fs::path(value.scalar).is_relative()) {
-      const bool set = value.where.file.starts_with("--set ");
-      const fs::path folder = fs::path(set ? scenario_file : value.where.file).parent_path();
-      value.scalar = fs::absolute(folder / value.scalar)
-                         .lexically_normal()
-                         .lexically_relative(fs::absolute(directory).lexically_normal())
-                         .generic_string();
-    }
+/// Renames the data files that a scenario names, for a file in another folder. The reader takes a
+/// relative one from the folder of the file that names it, or of the scenario where `--set` does.
+class Rebase {
+ public:
+  Rebase(const std::string& scenario_file, const std::string& directory)
+      : scenario_file_(scenario_file), directory_(fs::absolute(directory).lexically_normal()) {}
+
+  void rename(config::Node& value) const {
+    if (fs::path(value.scalar).is_absolute()) return;
+    const bool set = value.where.file.starts_with("--set ");
+    const fs::path folder = fs::path(set ? scenario_file_ : value.where.file).parent_path();
+    value.scalar = fs::absolute(folder / value.scalar)
+                       .lexically_normal()
+                       .lexically_relative(directory_)
+                       .generic_string();
   }
-}
+
+  /// Every `file:` at or below a mapping.
+  void rename_files(config::Node& mapping) const {
+    for (auto& [key, where, value] : mapping.entries)
+      if (key == "file")
+        rename(value);
+      else
+        rename_files(value);
+  }
+
+  /// The value of a key that takes a built-in name or a path, told apart as the scenario does.
+  void rename_if_path(config::Node* value) const {
+    if (value == nullptr) return;
+    const std::string& text = value->scalar;
+    if (text.find('/') != std::string::npos || text.ends_with(".json") || text.ends_with(".yaml"))
+      rename(*value);
+  }
+
+ private:
+  std::string scenario_file_;
+  fs::path directory_;
+};
 
 template <class Write>
 void write_stream(const std::string& path, const Write& write) {
@@ -62,7 +84,10 @@ void write_file(const std::string& path, std::string_view text) {
 
 config::Node rebased(const Scenario& scenario, const std::string& directory) {
   config::Node config = scenario.resolved;
-  if (config::Node* traffic = config.find("traffic")) rebase(*traffic, scenario.file, directory);
+  const Rebase rebase(scenario.file, directory);
+  rebase.rename_if_path(config.find("model"));
+  if (config::Node* cluster = config.find("cluster")) rebase.rename_if_path(cluster->find("gpu"));
+  if (config::Node* traffic = config.find("traffic")) rebase.rename_files(*traffic);
   return config;
 }
 

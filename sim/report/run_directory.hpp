@@ -25,7 +25,8 @@ void write_file(const std::string& path, std::string_view text);
 inline constexpr std::string_view run_marker = "summary.json";
 
 /// Writes config.yaml, summary.json and requests.csv into a claimed directory. Throws OutputError.
-/// config.yaml is the resolved scenario with its data files (traces, lengths) named relative to the
+/// config.yaml is the resolved scenario with its data files (traces, lengths, a model or GPU
+/// given as a path) named relative to the
 /// directory, so that it can be run from there.
 void write_run(const std::string& directory, const Scenario& scenario, const RunResult& run,
                const Summary& summary);

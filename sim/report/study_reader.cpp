@@ -30,8 +30,8 @@ class StudyReader {
     StudyPlan& plan = text_.plan;
     plan.name = root_.text({"study", "Name of the study."});
     plan.description = root_.text({"description", "What it compares."}, "");
-    const std::string base = root_.text(
-        {"base", "Scenario of the variants that name none, relative to the study's folder."}, "");
+    const auto base = root_.optional_text(
+        {"base", "Scenario of the variants that name none, relative to the study's folder."});
     plan.columns = root_.texts({"columns",
                                 "Metrics shown of each variant: <class>.<metric> or "
                                 "instances.<metric>."});
@@ -49,13 +49,12 @@ class StudyReader {
  private:
   /// An optional metric of the ranking.
   std::optional<std::string> metric(Reader& reader, config::Key key) {
-    std::string name = reader.text(key, "");
-    if (name.empty()) return std::nullopt;
-    text_.ranking.push_back({name, reader.where(key.name), std::string(key.name)});
+    auto name = reader.optional_text(key);
+    if (name) text_.ranking.push_back({*name, reader.where(key.name), std::string(key.name)});
     return name;
   }
 
-  void read_variants(const std::string& base) {
+  void read_variants(const std::optional<std::string>& base) {
     auto items = root_.items({"variants", "The scenarios to compare; the first is the reference."});
     for (std::size_t i = 0; i < items.size(); ++i) {
       VariantText variant = read_variant(items[i], base, i);
@@ -67,15 +66,15 @@ class StudyReader {
     if (items.empty() && root_.has("variants")) root_.error("variants", "no variant is given");
   }
 
-  VariantText read_variant(Reader& reader, const std::string& base, std::size_t i) {
+  VariantText read_variant(Reader& reader, const std::optional<std::string>& base, std::size_t i) {
     VariantText variant;
     variant.name = reader.text({"name", "Name of the variant."});
     variant.note = reader.text({"note", "A remark shown beside it."}, "");
     variant.ranked = reader.boolean({"rank", "Whether it takes part in the ranking."}, true);
     variant.where = reader.where("");
     variant.path = reader.path();
-    const std::string own =
-        reader.text({"base", "Its scenario, where it is not that of the study."}, "");
+    const auto own =
+        reader.optional_text({"base", "Its scenario, where it is not that of the study."});
     const auto set = reader.assignments(
         {"set", "Overrides of the scenario: {engine.scheduler: chunked, …}."}, true);
     const config::Node* variants = document_.root().find("variants");
@@ -83,19 +82,20 @@ class StudyReader {
       const config::Location where = variants->items[i].find("set")->find(key)->where;
       variant.overrides.emplace_back(fmt::format("{}={}", key, value), where);
     }
-    variant.base = find_base(own.empty() ? root_ : reader, own.empty() ? base : own, reader);
+    variant.base = find_base(own ? reader : root_, own ? own : base, reader);
     reader.finish();
     return variant;
   }
 
   /// The path of a scenario that `named_in` names; mistakes without a name are `variant`'s.
-  std::string find_base(const Reader& named_in, const std::string& name, const Reader& variant) {
-    if (name.empty()) {
+  std::string find_base(const Reader& named_in, const std::optional<std::string>& name,
+                        const Reader& variant) {
+    if (!name) {
+      if (variant.has("base") || root_.has("base")) return {};  // A mistake reported already.
       variant.error("", "no scenario: neither the variant nor the study has a base");
       return {};
     }
-    const std::string& study = document_.root().where.file;
-    const std::string path = (std::filesystem::path(study).parent_path() / name).string();
+    const std::string path = named_in.file_path("base", *name);
     if (std::filesystem::is_regular_file(path)) return path;
     if (std::ranges::find(missing_, path) == missing_.end())
       named_in.error("base", fmt::format("there is no file '{}'", path));
@@ -149,10 +149,11 @@ class StudyReader {
     constexpr config::Range<double> any{-1e18, 1e18};
     int given = 0;
     const auto read = [&](config::Key key, Claim::Kind kind) {
-      if (!describing_ && !reader.has(key.name)) return;
-      claim.figure = reader.real(key, any);
+      const auto figure = reader.optional_real(key, any);
+      given += reader.has(key.name) ? 1 : 0;
+      if (!figure) return;
+      claim.figure = *figure;
       claim.kind = kind;
-      ++given;
     };
     read({"claimed", "The figure, in the metric's own unit; or at_least, or at_most."},
          Claim::Kind::about);

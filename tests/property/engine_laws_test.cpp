@@ -161,6 +161,41 @@ TEST_CASE("a scenario run twice gives the same events and the same records", "[e
   });
 }
 
+TEST_CASE(
+    "a step crashes when it needs one byte more than there is, scores of its longest prompt "
+    "included",
+    "[engine]") {
+  const auto scenario = [](std::int64_t non_torch) {
+    return parse_scenario(
+        "naive.yaml",
+        fmt::format(
+            "scenario: two prompts of 400 tokens in one step\n"
+            "model: llama-3.1-8b\n"
+            "cluster: {{gpu: a100_sxm_80gb, on_oom: lose}}\n"
+            "engine: {{scheduler: orca, max_num_seqs: 2, max_model_len: 500, block_size: 1,\n"
+            "         max_num_batched_tokens: 800, prefill_attention: naive, kv_sizing: "
+            "on_demand,\n"
+            "         gpu_memory_utilization: 1.0, non_torch_memory: {} B}}\n"
+            "traffic:\n"
+            "  chat:\n"
+            "    arrival: {{process: closed_loop, max_concurrency: 2}}\n"
+            "    num_prompts: 2\n"
+            "    prompt_tokens: 400\n"
+            "    output_tokens: 1\n",
+            non_torch));
+  };
+  const Scenario probe = scenario(0);
+  const Bytes step =
+      probe.memory.in_use(KvSizing::on_demand, 800, probe.cost->activations(800, 2, 400 * 400));
+  const auto rest = static_cast<std::int64_t>((probe.memory.capacity - step).value());
+  for (const std::int64_t excess : {0, 1}) {
+    Scenario tight = scenario(rest + excess);
+    const RunResult result = run(tight);
+    CHECK(result.instances[0].whole.restarts == excess);
+    CHECK(count(result, lost) == 2 * excess);
+  }
+}
+
 TEST_CASE("a run replayed from its own exported requests gives the same records", "[engine]") {
   int replayed = 0;
   for_scenarios(150, [&](const std::string& yaml) {

@@ -30,16 +30,28 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
 }
 
+constexpr std::size_t width = 92;
+
+/// "integer, 1 to 64; default 16": what a key accepts, and what holds without it.
+std::string accepted(const config::KeyInfo& key) {
+  std::string line = key.type;
+  if (!key.range.empty()) line += ", " + key.range;
+  if (!key.unit.empty()) line += fmt::format(", as in {}", key.unit);
+  if (key.required) return line + "; required" + (key.when.empty() ? "" : " " + key.when);
+  line += key.standard.empty() ? "; optional" : "; default " + key.standard;
+  return line + (key.when.empty() ? "" : ", " + key.when);
+}
+
+/// Forms of one key that follow one another share its name.
 std::string describe_keys(std::span<const config::KeyInfo> keys) {
-  constexpr std::size_t width = 92;
   std::string out;
+  const config::KeyInfo* before = nullptr;
   for (const config::KeyInfo& key : keys) {
-    std::string line = key.type;
-    if (!key.range.empty()) line += ", " + key.range;
-    if (!key.unit.empty()) line += fmt::format(", as in {}", key.unit);
-    line += key.standard.empty() ? "; required" : "; default " + key.standard;
-    out += key.path + '\n' + report::wrapped(line, 4, width);
-    out += report::wrapped(std::string(key.doc), 4, width);
+    const bool again = before != nullptr && before->path == key.path;
+    if (!again) out += key.path + '\n';
+    out += report::wrapped(again ? "or " + accepted(key) : accepted(key), 4, width);
+    if (!again || before->doc != key.doc) out += report::wrapped(key.doc, 4, width);
+    before = &key;
   }
   return out;
 }
@@ -68,7 +80,15 @@ std::string describe_model(const std::string& name) {
   if (m.mla) row("latent attention rank", m.mla->kv_lora_rank);
   if (m.sliding_window) row("sliding window (tokens)", *m.sliding_window);
   table.row({"  weights", m.quantization.empty() ? m.dtype : m.quantization});
-  return fmt::format("model {} ({})\n{}", name, m.model_type, table.text());
+  return fmt::format("model {} ({})\n{}  source: its config.json on Hugging Face\n", name,
+                     m.model_type, table.text());
+}
+
+std::string describe_engine(const presets::File& file) {
+  return fmt::format(
+      "engine {}\n{}Any key of `engine:` can be set over it; those it leaves out have the defaults "
+      "of\n`tokenline describe scenario`.\n",
+      file.name, file.text);
 }
 
 template <class Registry>
@@ -77,14 +97,15 @@ std::string describe_policy(std::string_view kind, const Registry& registry,
   if (!contains(registry.names(), name)) return {};
   const auto& entry = registry.at(name);
   return fmt::format("{} policy {}\n{}  source: {}\n", kind, name,
-                     report::wrapped(entry.summary, 2, 92), entry.source);
+                     report::wrapped(entry.summary, 2, width), entry.source);
 }
 
 std::vector<std::string> known_names(const Policies& policies) {
   std::vector<std::string> names{"scenario", "study"};
   for (const auto& some : {models::model_names(), hw::gpu_names(), policies.router.names(),
                            policies.scheduler.names(), engine_preset_names()})
-    names.insert(names.end(), some.begin(), some.end());
+    for (const std::string& name : some)
+      if (!contains(names, name)) names.push_back(name);
   return names;
 }
 
@@ -100,7 +121,7 @@ std::string describe(const std::string& name) {
   found.push_back(describe_policy("router", policies.router, name));
   found.push_back(describe_policy("scheduler", policies.scheduler, name));
   for (const presets::File& file : presets::files())
-    if (file.name == name) found.push_back(fmt::format("engine {}\n{}", name, file.text));
+    if (file.name == name) found.push_back(describe_engine(file));
   std::string out;
   for (const std::string& text : found)
     if (!text.empty()) out += (out.empty() ? "" : "\n") + text;

@@ -4,7 +4,6 @@
 
 #include <charconv>
 #include <cstdint>
-#include <filesystem>
 #include <utility>
 
 #include "sim/config/utf8.hpp"
@@ -83,12 +82,6 @@ bool CsvFile::check_text(const CsvRow& row) {
     return false;
   }
   return true;
-}
-
-std::string data_path(const config::Reader& reader, std::string_view key, const std::string& file) {
-  std::string named_in = reader.where(key).file;
-  if (named_in.starts_with("--set ")) named_in = reader.document().root().where.file;
-  return (std::filesystem::path(named_in).parent_path() / file).string();
 }
 
 std::int64_t parse_tokens(CsvFile& file, const CsvRow& row, std::size_t field) {

@@ -57,11 +57,6 @@ class CsvFile {
   config::Location last_;
 };
 
-/// The path of a data file named under `key`: absolute as it is, else relative to the folder of
-/// the file that names it (of the scenario, when `--set` does).
-[[nodiscard]] std::string data_path(const config::Reader& reader, std::string_view key,
-                                    const std::string& file);
-
 /// A count of tokens, 1 … 10^9, written in decimal digits; 0 after reporting any other text.
 [[nodiscard]] std::int64_t parse_tokens(CsvFile& file, const CsvRow& row, std::size_t field);
 

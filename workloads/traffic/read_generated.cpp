@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "workloads/traffic/generated.hpp"
-#include "workloads/traffic/mistake_watch.hpp"
 #include "workloads/traffic/read_lengths.hpp"
 
 namespace tokenline::traffic {
@@ -26,7 +25,8 @@ struct ArrivalPlan {
 };
 
 std::vector<RatePoint> read_profile(config::Reader& arrival) {
-  const MistakeWatch watch(arrival.document());
+  const config::Document& document = arrival.document();
+  const std::size_t before = document.mistakes();
   std::vector<RatePoint> points;
   bool ever = false;
   for (auto& item : arrival.items({"rate", "Points of a rate that changes with time."})) {
@@ -37,14 +37,14 @@ std::vector<RatePoint> read_profile(config::Reader& arrival) {
         {"ramp", "Whether the rate changes evenly from the point before, not at once."}, false);
     if (points.empty() && point.ramp)
       item.error("ramp", "the first point has none before it to ramp from");
-    if (!points.empty() && points.back().at >= point.at && !watch.saw_one())
+    if (!points.empty() && points.back().at >= point.at && document.mistakes() == before)
       item.error("at", "points must be in ascending order of time");
     else
       points.push_back(point);
     ever = ever || point.rate.value() > 0.0;
     item.finish();
   }
-  if (!ever && !watch.saw_one()) arrival.error("rate", "the rate is never above zero");
+  if (!ever && document.mistakes() == before) arrival.error("rate", "the rate is never above zero");
   return points;
 }
 
@@ -56,37 +56,40 @@ ArrivalPlan read_arrival(config::Reader& arrival) {
                     "How requests arrive: independently (poisson), in bursts (gamma), "
                     "evenly (constant), or when an earlier one ends (closed_loop)."},
                    processes);
-  if (process == "closed_loop") {
-    plan.closed_loop = true;
-    plan.max_concurrency = arrival.integer(
-        {"max_concurrency", "Clients, each with one request in flight."}, {1, 1'000'000});
-    return plan;
-  }
+  plan.closed_loop = process == "closed_loop";
   if (process == "gamma") plan.process = Process::gamma;
   if (process == "constant") plan.process = Process::constant;
-  if (process == "gamma")
+  arrival.alternative("with process: closed_loop", plan.closed_loop, [&] {
+    plan.max_concurrency = arrival.integer(
+        {"max_concurrency", "Clients, each with one request in flight."}, {1, 1'000'000});
+  });
+  arrival.alternative("with process: gamma", process == "gamma", [&] {
     plan.burstiness = arrival.real(
         {"burstiness", "Shape of the gamma-distributed gaps: 1 is poisson, below 1 burstier."},
         {0.01, 1e6});
-  if (arrival.is_sequence("rate"))
-    plan.rate = read_profile(arrival);
-  else
+  });
+  constexpr std::string_view open = "with process: poisson, gamma or constant";
+  const bool profile = arrival.is_sequence("rate");
+  arrival.alternative(open, !plan.closed_loop && !profile, [&] {
     plan.constant_rate =
         arrival.rate({"rate", "Requests per time, on average."}, {1e-9, highest_rate});
+  });
+  arrival.alternative(open, !plan.closed_loop && profile,
+                      [&] { plan.rate = read_profile(arrival); });
   return plan;
 }
 
 Window read_window(config::Reader& entry) {
   Window window;
-  const MistakeWatch watch(entry.document());
+  const std::size_t before = entry.document().mistakes();
   const Seconds start = entry.seconds({"start", "Scenario time at which the class begins to send."},
                                       scenario_times, "0 s");
   window.start = TimePoint(to_duration(start));
-  if (!entry.has("stop")) return window;
-  const Seconds stop =
-      entry.seconds({"stop", "Scenario time from which on nothing arrives."}, scenario_times);
-  window.stop = TimePoint(to_duration(stop));
-  if (window.stop <= window.start && !watch.saw_one())
+  const auto stop = entry.optional_seconds(
+      {"stop", "Scenario time from which on nothing arrives; needed where num_prompts is not."},
+      scenario_times);
+  if (stop) window.stop = TimePoint(to_duration(*stop));
+  if (window.stop <= window.start && entry.document().mistakes() == before)
     entry.error("stop", "the class stops before it starts");
   return window;
 }
@@ -116,22 +119,21 @@ Traffic::Longest longest_of(const ReadLengths& prompt, const ReadLengths& output
 
 void read_generated(config::Reader& entry, std::uint64_t seed, std::string_view class_name,
                     std::uint32_t class_index, Traffic& traffic) {
-  config::Reader arrival = entry.section({"arrival", "When requests of the class arrive."});
+  config::Reader arrival = entry.section({"arrival", "When generated requests arrive."});
   const ArrivalPlan plan = read_arrival(arrival);
   arrival.finish();
   const Window window = read_window(entry);
-  std::int64_t limit = std::numeric_limits<std::int64_t>::max();
-  if (entry.has("num_prompts"))
-    limit = entry.integer({"num_prompts", "Requests of the class at most."},
-                          {1, std::numeric_limits<std::int64_t>::max()});
-  else if (!entry.has("stop"))
+  constexpr std::int64_t unlimited = std::numeric_limits<std::int64_t>::max();
+  const auto limit = entry.optional_integer(
+      {"num_prompts", "Requests of the class at most; needed where stop is not."}, {1, unlimited});
+  if (!entry.has("num_prompts") && !entry.has("stop"))
     entry.error("arrival", "the class would never end", "give it stop, num_prompts or both");
   ReadLengths prompt = read_lengths(entry, {"prompt_tokens", "Length of the prompts."});
   ReadLengths output = read_lengths(entry, {"output_tokens", "Length of the answers."});
   traffic.longest.push_back(longest_of(prompt, output));
   if (!entry.document().ok()) return;
   Requests requests(seed, class_name, class_index, std::move(prompt.lengths),
-                    std::move(output.lengths), limit);
+                    std::move(output.lengths), limit.value_or(unlimited));
   traffic.sources.push_back(make_source(plan, window, std::move(requests), seed, class_name));
 }
 

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "workloads/traffic/csv_file.hpp"
-#include "workloads/traffic/mistake_watch.hpp"
 
 namespace tokenline::traffic {
 namespace {
@@ -25,7 +24,7 @@ UniformLength read_uniform(config::Reader& section) {
 }
 
 LognormalLength read_lognormal(config::Reader& section) {
-  const MistakeWatch watch(section.document());
+  const std::size_t before = section.document().mistakes();
   LognormalLength lognormal;
   lognormal.mean = section.real({"mean", "Mean in tokens before lengths outside are redrawn."},
                                 {1e-3, static_cast<double>(most_tokens)});
@@ -35,7 +34,7 @@ LognormalLength read_lognormal(config::Reader& section) {
   lognormal.max =
       section.integer({"max", "Lengths above are drawn again."}, {lognormal.min, most_tokens});
   // Why: where one of the four was wrong, its share says nothing.
-  if (watch.saw_one()) return lognormal;
+  if (section.document().mistakes() != before) return lognormal;
   const double inside = lognormal.probability_inside();
   if (!(inside >= least_inside))
     section.error("mean",
@@ -51,7 +50,7 @@ LengthDistribution read_empirical(config::Reader& section) {
   const std::string name = section.text(key);
   if (name.empty()) return FixedLength{};
   auto values = std::make_shared<std::vector<std::int64_t>>();
-  CsvFile file(section.document(), data_path(section, key.name, name));
+  CsvFile file(section.document(), section.file_path(key.name, name));
   CsvRow row;
   while (file.next(row)) {
     if (row.line == 1 && row.text == "tokens") continue;
@@ -66,19 +65,25 @@ LengthDistribution read_empirical(config::Reader& section) {
 }
 
 LengthDistribution read_distribution(config::Reader& section) {
-  const MistakeWatch watch(section.document());
+  const std::size_t before = section.document().mistakes();
   static const std::vector<std::string> kinds{"fixed", "uniform", "lognormal", "empirical"};
   const std::string kind = section.word({"distribution", "How lengths are distributed."}, kinds);
-  if (watch.saw_one()) {
+  LengthDistribution lengths;
+  if (section.document().mistakes() != before) {
     section.allow_unknown();
-    return FixedLength{};
+    return lengths;
   }
-  if (kind == "fixed")
-    return FixedLength{
-        section.integer({"value", "The length in tokens of every request."}, tokens)};
-  if (kind == "uniform") return read_uniform(section);
-  if (kind == "lognormal") return read_lognormal(section);
-  return read_empirical(section);
+  section.alternative("with distribution: fixed", kind == "fixed", [&] {
+    lengths =
+        FixedLength{section.integer({"value", "The length in tokens of every request."}, tokens)};
+  });
+  section.alternative("with distribution: uniform", kind == "uniform",
+                      [&] { lengths = read_uniform(section); });
+  section.alternative("with distribution: lognormal", kind == "lognormal",
+                      [&] { lengths = read_lognormal(section); });
+  section.alternative("with distribution: empirical", kind == "empirical",
+                      [&] { lengths = read_empirical(section); });
+  return lengths;
 }
 
 }  // namespace
@@ -87,18 +92,19 @@ ReadLengths read_lengths(config::Reader& entry, config::Key key) {
   ReadLengths result;
   result.where = entry.where(key.name);
   result.path = entry.path() + "." + std::string(key.name);
-  if (!entry.is_mapping(key.name)) {
-    result.lengths = FixedLength{entry.integer(key, tokens)};
-    return result;
-  }
-  config::Reader section = entry.section(key);
-  result.lengths = read_distribution(section);
-  for (const std::string_view bound : {"max", "value", "file"})
-    if (section.has(bound)) {
-      result.where = section.where(bound);
-      result.path = section.path() + "." + std::string(bound);
-    }
-  section.finish();
+  const bool distribution = entry.is_mapping(key.name);
+  entry.alternative("", !distribution,
+                    [&] { result.lengths = FixedLength{entry.integer(key, tokens)}; });
+  entry.alternative("", distribution, [&] {
+    config::Reader section = entry.section(key);
+    result.lengths = read_distribution(section);
+    for (const std::string_view bound : {"max", "value", "file"})
+      if (section.has(bound)) {
+        result.where = section.where(bound);
+        result.path = section.path() + "." + std::string(bound);
+      }
+    section.finish();
+  });
   return result;
 }
 

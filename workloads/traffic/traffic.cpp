@@ -7,7 +7,6 @@
 #include "workloads/traffic/class_name.hpp"
 #include "workloads/traffic/csv_file.hpp"
 #include "workloads/traffic/generated.hpp"
-#include "workloads/traffic/mistake_watch.hpp"
 #include "workloads/traffic/source.hpp"
 #include "workloads/traffic/trace.hpp"
 
@@ -19,8 +18,8 @@ Slo read_slo(config::Reader& entry) {
   config::Reader section =
       entry.section({"slo", "Targets; a request that meets all is good."}, true);
   const auto target = [&](config::Key key) -> std::optional<Duration> {
-    if (!section.has(key.name)) return std::nullopt;
-    return to_duration(section.seconds(key, {1e-9, 1e9}));
+    const auto seconds = section.optional_seconds(key, {1e-9, 1e9});
+    return seconds ? std::optional(to_duration(*seconds)) : std::nullopt;
   };
   slo.ttft = target({"ttft", "Time to the first token at most."});
   slo.tpot = target({"tpot", "Mean time per output token after the first at most."});
@@ -44,24 +43,23 @@ TraceSelection read_selection(config::Reader& section) {
   TraceSelection selection;
   const std::string file =
       section.text({"file", "Path of the trace, relative to the scenario's folder."});
-  if (!file.empty()) selection.file = data_path(section, "file", file);
+  if (!file.empty()) selection.file = section.file_path("file", file);
   static const std::vector<std::string> formats{"azure", "csv"};
   const std::string format = section.word({"format", "How the file spells a request."}, formats);
   selection.format = format == "azure" ? TraceFormat::azure : TraceFormat::csv;
   selection.speedup =
       section.real({"speedup", "Arrival times are divided by it."}, {1e-3, 1e3}, 1.0);
-  if (section.has("class"))
-    selection.only = section.text({"class", "Take only the rows of this class."});
-  if (section.has("limit"))
-    selection.limit = section.integer({"limit", "Rows taken at most."},
-                                      {1, std::numeric_limits<std::int64_t>::max()});
+  selection.only = section.optional_text({"class", "Take only the rows of this class."});
+  constexpr std::int64_t unlimited = std::numeric_limits<std::int64_t>::max();
+  selection.limit = section.optional_integer({"limit", "Rows taken at most."}, {1, unlimited})
+                        .value_or(unlimited);
   return selection;
 }
 
 /// A `class:` that the file cannot satisfy.
 void check_selection(const config::Reader& section, const TraceSelection& selection,
                      const Trace& trace) {
-  if (!selection.only || !section.document().ok()) return;
+  if (!selection.only) return;
   if (!trace.has_class_column)
     section.error("class", "the trace has no column 'class'");
   else if (trace.arrivals.empty())
@@ -73,13 +71,13 @@ void read_replayed(config::Reader& entry, const std::string& name, const Slo& sl
                    Traffic& traffic) {
   config::Reader section = entry.section({"trace", "Recorded requests to replay."});
   config::Document& document = entry.document();
-  const MistakeWatch watch(document);
+  const std::size_t before = document.mistakes();
   const TraceSelection selection = read_selection(section);
   section.finish();
   // Why: with a wrong format or file name every line of the trace would look wrong.
-  if (selection.file.empty() || watch.saw_one()) return;
+  if (selection.file.empty() || document.mistakes() != before) return;
   Trace trace = read_trace(document, selection);
-  check_selection(section, selection, trace);
+  if (document.mistakes() == before) check_selection(section, selection, trace);
   const auto first = static_cast<std::uint32_t>(traffic.classes.size());
   for (Arrival& arrival : trace.arrivals) arrival.class_index += first;
   if (trace.classes.empty() || selection.only) trace.classes = {name};
@@ -100,13 +98,14 @@ void read_class(config::Reader& entry, const std::string& name, std::uint64_t se
     entry.error("", fmt::format("a class is either generated (arrival) or replayed (trace): {}",
                                 generated ? "here are both" : "here is neither"));
     entry.allow_unknown();
-  } else if (replayed) {
-    read_replayed(entry, name, slo, traffic);
-  } else {
+  }
+  entry.alternative("without trace", generated && !replayed, [&] {
     const auto index = static_cast<std::uint32_t>(traffic.classes.size());
     add_class(entry.document(), entry.where(""), entry.path(), {name, slo}, traffic);
     read_generated(entry, seed, name, index, traffic);
-  }
+  });
+  entry.alternative("without arrival", replayed && !generated,
+                    [&] { read_replayed(entry, name, slo, traffic); });
   entry.finish();
 }
 

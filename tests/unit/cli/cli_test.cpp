@@ -84,7 +84,7 @@ TEST_CASE("a failed assert is exit code 1, with the value", "[cli]") {
   CHECK_THAT(ran.out, Contains("assert failed: all.p99_ttft_ms < 0.001 (it is "));
 }
 
-TEST_CASE("--seed is --set seed, and overrides apply in order", "[cli]") {
+TEST_CASE("the option --seed is --set seed, and overrides apply in order", "[cli]") {
   const Folder folder;
   execute(folder, "run small.yaml --seed 7 --out a");
   execute(folder, "run small.yaml --set seed=3 --set seed=7 --out b");

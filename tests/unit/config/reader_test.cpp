@@ -39,6 +39,15 @@ std::string read_scenario(Document& document) {
   note(root.bandwidth({"link", "network"}, {.min = 0.0}, "50 GB/s").value());
   note(root.flop_rate({"peak", "compute"}, {.min = 0.0}, "989 TFLOP/s").value());
   note(root.rate({"rate", "arrivals"}, {.min = 0.0}, "35/s").value());
+  if (const auto limit = root.optional_integer({"limit", "at most"}, {1, 99})) note(*limit);
+  if (const auto scale = root.optional_real({"scale", "factor"}, {0.0, 9.0})) note(*scale);
+  if (const auto only = root.optional_text({"only", "of these"})) note(*only);
+  if (const auto stop = root.optional_seconds({"stop", "the end"}, {.min = 0.0}))
+    note(stop->value());
+  if (auto window = root.optional_section({"window", "the part measured"})) {
+    note(window->seconds({"from", "its start"}, {.min = 0.0}, "0 s").value());
+    window->finish();
+  }
   auto engine = root.section({"engine", "the engine"}, true);
   note(engine.integer({"block_size", "tokens per block"}, {1, 1024}, 16));
   engine.finish();
@@ -74,6 +83,11 @@ constexpr std::string_view full_scenario =
     "link: 400 GB/s\n"
     "peak: 312 TFLOP/s\n"
     "rate: 3/min\n"
+    "limit: 7\n"
+    "scale: 1.5\n"
+    "only: ''\n"
+    "stop: 1 min\n"
+    "window:\n"
     "engine: {block_size: 32}\n"
     "traffic: {chat: {prompt: 200}, pdf: {prompt: 16_384}}\n"
     "faults: [{at: 5 s}, {at: 1 min}]\n"
@@ -86,7 +100,8 @@ constexpr std::string_view full_scenario =
 TEST_CASE("values are read as given, and as the fallback where they are not", "[config]") {
   Document given(parse(full_scenario));
   CHECK(read_scenario(given) ==
-        "1000;0.25;inf;false;null;contiguous;0.000512;0;400000000000;312000000000000;0.05;32;"
+        "1000;0.25;inf;false;null;contiguous;0.000512;0;400000000000;312000000000000;0.05;7;1.5;;"
+        "60;0;32;"
         "chat;200;pdf;16384;5;faults[0];60;faults[1];0.5;0.99;a;5;"
         "engine.block_size;64;label;\"a: b\";off;null;");
   CHECK(given.ok());
@@ -280,6 +295,12 @@ TEST_CASE("an empty document yields every key for description, whatever is requi
                                           "link",
                                           "peak",
                                           "rate",
+                                          "limit",
+                                          "scale",
+                                          "only",
+                                          "stop",
+                                          "window",
+                                          "window.from",
                                           "engine",
                                           "engine.block_size",
                                           "traffic",
@@ -289,7 +310,7 @@ TEST_CASE("an empty document yields every key for description, whatever is requi
                                           "quantiles",
                                           "tags",
                                           "set"});
-  const auto& block_size = document.keys()[12];
+  const auto& block_size = document.keys()[18];
   CHECK(block_size.type == "integer");
   CHECK(block_size.range == "1 to 1024");
   CHECK(block_size.standard == "16");
@@ -301,7 +322,11 @@ TEST_CASE("an empty document yields every key for description, whatever is requi
   CHECK(gap.standard == "0.5 ms");
   CHECK(document.keys()[5].type == "one of: paged, contiguous");
   CHECK(document.keys()[4].standard == "\"\"");
-  CHECK(document.keys()[14].standard.empty());
+  const auto& prompt = document.keys()[20];
+  CHECK(prompt.path == "traffic.<name>.prompt");
+  CHECK(prompt.required);
+  CHECK(prompt.standard.empty());
+  CHECK_FALSE(block_size.required);
 }
 
 TEST_CASE("a key read in many sections is described once", "[config]") {

@@ -61,8 +61,26 @@ TEST_CASE("data files named by the scenario or by --set are found from a run dir
       scratch / "in/s.yaml",
       {.overrides = {"traffic.chat.prompt_tokens={distribution: empirical, file: lengths.csv}"}});
   const config::Node config = rebased(scenario, scratch / "out/run");
+  CHECK(config.find("model")->scalar == "llama-3.1-8b");
   CHECK(config.find("traffic")->find("chat")->find("prompt_tokens")->find("file")->scalar ==
         "../../in/lengths.csv");
+}
+
+TEST_CASE("a model given as a path is found from a run directory", "[report]") {
+  const Scratch scratch;
+  const std::string preset = TOKENLINE_SOURCE_DIR "/workloads/models/presets/llama-3.1-8b.json";
+  fs::create_directories(scratch / "in");
+  fs::copy_file(preset, scratch / "in/mine.json");
+  std::string text(small_scenario);
+  text.replace(text.find("llama-3.1-8b"), 12, "mine.json");
+  write_file(scratch / "in/s.yaml", text);
+  Scenario scenario = load_scenario(scratch / "in/s.yaml");
+  run_into(scratch / "out", scenario);
+  Scenario again = load_scenario(scratch / "out/config.yaml");
+  CHECK(again.resolved.find("model")->scalar == "../in/mine.json");
+  run_into(scratch / "again", again);
+  CHECK(config::read_file(scratch / "again/requests.csv") ==
+        config::read_file(scratch / "out/requests.csv"));
 }
 
 TEST_CASE("a directory of somebody else's is not written to", "[report]") {

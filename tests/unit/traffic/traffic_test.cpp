@@ -297,10 +297,3 @@ TEST_CASE("the resolved traffic reads again to the same requests", "[traffic]") 
     REQUIRE(again[i].output_tokens == expected[i].output_tokens);
   }
 }
-
-TEST_CASE("traffic can be described without a scenario", "[traffic]") {
-  config::Document document(config::Node{}, config::Document::Purpose::describe);
-  config::Reader reader(document);
-  REQUIRE_NOTHROW(read_traffic(reader, 42));
-  REQUIRE_FALSE(document.keys().empty());
-}

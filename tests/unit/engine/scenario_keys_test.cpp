@@ -1,0 +1,132 @@
+// What a run depends on: the keys of a scenario, resolved and described.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <set>
+#include <string>
+
+#include "sim/engine/run.hpp"
+#include "tests/unit/traffic/support.hpp"
+
+using namespace tokenline;
+
+namespace {
+
+/// A folder with the data files of `full`.
+class DataFolder : public traffic::testing::TemporaryFolder {
+ public:
+  DataFolder() : TemporaryFolder("scenario_keys") {
+    (void)write("t.csv", "arrival_s,prompt_tokens,output_tokens,class\n0.5,100,10,a\n1,200,30,a\n");
+    (void)write("lengths.csv", "5\n9\n40\n");
+  }
+};
+
+constexpr std::string_view small = R"(scenario: small
+model: llama-3.1-8b
+cluster: {gpu: h100_sxm}
+traffic:
+  chat:
+    arrival: {process: poisson, rate: 20/s}
+    num_prompts: 60
+    prompt_tokens: 200
+    output_tokens: 20
+)";
+
+/// A scenario that gives every key there is, but for those of other choices.
+constexpr std::string_view full = R"(scenario: full
+description: every key
+seed: 7
+model: llama-3.1-8b
+cluster: {gpu: h100_sxm, replicas: 2, router: round_robin, tensor_parallel_size: 2,
+          restart_delay: 5 s, on_oom: lose, max_retries: 0}
+measure: {from: 1 s, to: 8 s}
+assert: [all.completed > 0]
+engine: {preset: orca, modelled: mine, scheduler: chunked, max_num_seqs: 32, max_model_len: 2048,
+         allow_long_max_model_len: true, max_num_batched_tokens: 512, gpu_memory_utilization: 0.8,
+         kv_sizing: profiled, kv_layout: paged, block_size: 32, watermark: 0.01,
+         num_gpu_blocks_override: 300, non_torch_memory: 2 GiB, prefill_attention: fa2,
+         decode_attention: plain, host_overhead_per_step: 1 ms, host_overhead_per_sequence: 1 us}
+traffic:
+  open:
+    arrival: {process: gamma, burstiness: 0.5, rate: 9/s}
+    start: 1 s
+    stop: 9 s
+    num_prompts: 50
+    prompt_tokens: {distribution: lognormal, mean: 300, sigma: 0.5, min: 2, max: 1500}
+    output_tokens: {distribution: uniform, min: 2, max: 90}
+    slo: {ttft: 200 ms, tpot: 50 ms, e2el: 5 s}
+  ramp:
+    arrival: {process: constant, rate: [{at: 0 s, rate: 0/s}, {at: 5 s, rate: 9/s, ramp: true}]}
+    stop: 9 s
+    prompt_tokens: {distribution: fixed, value: 700}
+    output_tokens: {distribution: empirical, file: lengths.csv}
+  loop:
+    arrival: {process: closed_loop, max_concurrency: 3}
+    num_prompts: 9
+    prompt_tokens: {distribution: empirical, file: lengths.csv}
+    output_tokens: {distribution: lognormal, mean: 90, sigma: 0.2, max: 200}
+  plain:
+    arrival: {process: poisson, rate: 5/s}
+    num_prompts: 9
+    prompt_tokens: 50
+    output_tokens: {distribution: fixed, value: 60}
+  recorded:
+    trace: {file: t.csv, format: csv, speedup: 2.0, class: a, limit: 5}
+)";
+
+/// The paths of a resolved tree as KeyInfo spells them.
+void collect(const config::Node& node, const std::string& path, std::set<std::string>& paths) {
+  const bool names = path == "traffic";
+  for (const auto& [key, where, value] : node.entries) {
+    const std::string inner = path.empty() ? key : names ? path + ".<name>" : path + '.' + key;
+    if (!names) paths.insert(inner);
+    collect(value, inner, paths);
+  }
+  for (const config::Node& item : node.items) collect(item, path + "[]", paths);
+}
+
+}  // namespace
+
+TEST_CASE("the resolved scenario resolves to itself and gives the same run", "[scenario]") {
+  const DataFolder folder;
+  for (const std::string& text : {std::string(small), std::string(full)}) {
+    Scenario first = parse_scenario(folder.path("s.yaml"), text);
+    const std::string resolved = config::emit_yaml(first.resolved);
+    Scenario second = parse_scenario(folder.path("s.yaml"), resolved);
+    CHECK(config::emit_yaml(second.resolved) == resolved);
+    const RunResult a = run(first);
+    const RunResult b = run(second);
+    CHECK(a.log.records.size() > 50);
+    CHECK(a.log.records == b.log.records);
+    CHECK(a.fingerprint == b.fingerprint);
+  }
+}
+
+TEST_CASE("every key that a scenario holds is described", "[scenario]") {
+  const DataFolder folder;
+  std::set<std::string> used;
+  collect(parse_scenario(folder.path("s.yaml"), std::string(full)).resolved, "", used);
+  std::set<std::string> described;
+  for (const config::KeyInfo& key : scenario_keys()) {
+    described.insert(key.path);
+    CHECK_FALSE(key.doc.empty());
+  }
+  CHECK(used == described);
+}
+
+TEST_CASE("keys that presets give are described with their values", "[scenario]") {
+  const auto keys = scenario_keys();
+  const auto at = [&](const char* path) {
+    return *std::ranges::find(keys, path, &config::KeyInfo::path);
+  };
+  CHECK_FALSE(at("engine.max_num_seqs").required);
+  CHECK_THAT(at("engine.max_num_seqs").standard,
+             Catch::StartsWith("from the preset (orca: 256, ") && Catch::Contains("vllm-v1: 1024"));
+  CHECK_THAT(at("engine.kv_layout").standard, Catch::StartsWith("paged (orca: contiguous, "));
+  CHECK(at("engine.max_model_len").standard == "the positions of the model");
+  CHECK(at("engine.preset").standard == "vllm-v1");
+  CHECK(at("traffic.<name>.arrival.burstiness").when == "with process: gamma");
+  CHECK(at("traffic.<name>.trace").when == "without arrival");
+  CHECK(at("traffic.<name>.stop").when == "without trace");
+  CHECK_FALSE(at("measure").required);
+  CHECK(at("measure").standard.empty());
+}
