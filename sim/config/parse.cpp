@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "sim/config/node.hpp"
+#include "sim/config/places.hpp"
 #include "sim/config/utf8.hpp"
 
 namespace tokenline::config {
@@ -37,62 +38,6 @@ Size size_of(const Node& node) {
   return all;
 }
 
-/// Turns yaml-cpp's marks (byte columns) into places. Marks come nearly in order, so each byte of a
-/// long line is looked at about once.
-class Places {
- public:
-  Places(std::string file, std::string_view text) : file_(std::move(file)), text_(text) {}
-
-  [[nodiscard]] Location at(const YAML::Mark& mark) {
-    if (mark.is_null()) return {file_, 1, 1};
-    const auto byte = static_cast<std::size_t>(mark.column);
-    const auto begin = static_cast<std::size_t>(mark.pos) - byte;
-    if (mark.line != line_ || byte < byte_) {
-      line_ = mark.line;
-      byte_ = 0;
-      column_ = 1;
-    }
-    column_ += count_characters(text_.substr(std::min(begin + byte_, text_.size()), byte - byte_));
-    byte_ = byte;
-    return {file_, line_ + 1, column_};
-  }
-
-  [[nodiscard]] std::string_view text_at(const YAML::Mark& mark) const {
-    const auto position = static_cast<std::size_t>(mark.pos);
-    return mark.is_null() || position > text_.size() ? std::string_view{} : text_.substr(position);
-  }
-
- private:
-  std::string file_;
-  std::string_view text_;
-  int line_ = -1;
-  std::size_t byte_ = 0;
-  int column_ = 1;
-};
-
-/// Whether the scalar that begins `text` (perhaps after an anchor or tag) opens a quote that
-/// nothing closes: yaml-cpp takes the end of the text for its end.
-bool opens_endless_quote(std::string_view text) {
-  while (!text.empty() && std::string_view("&! \t\r\n#").find(text[0]) != std::string_view::npos) {
-    const bool property = text[0] == '&' || text[0] == '!';
-    const auto stop = property         ? text.find_first_of(" \t\r\n")
-                      : text[0] == '#' ? text.find('\n')
-                                       : 1;
-    text.remove_prefix(std::min(stop, text.size()));
-  }
-  if (text.empty() || (text[0] != '\'' && text[0] != '"')) return false;
-  const char quote = text[0];
-  for (std::size_t i = 1; i < text.size(); ++i) {
-    if (quote == '"' && text[i] == '\\') {
-      ++i;
-    } else if (text[i] == quote) {
-      if (quote == '"' || i + 1 == text.size() || text[i + 1] != quote) return false;
-      ++i;
-    }
-  }
-  return true;
-}
-
 /// Builds the tree from yaml-cpp's events and gathers what YAML allows and we do not.
 class Builder final : public YAML::EventHandler {
  public:
@@ -110,16 +55,19 @@ class Builder final : public YAML::EventHandler {
   /// Records what yaml-cpp refused, and ends the reading.
   [[noreturn]] void refuse(const YAML::Exception& e) {
     const auto says = [&](const char* part) { return e.msg.find(part) != std::string::npos; };
+    const std::string message = fmt::format("not valid YAML: {}", e.msg);
+    if (const auto tab = places_.indenting_tab(e.mark); tab && !inside_brackets()) {
+      error(*tab, message, "YAML does not allow tabs as indentation: use spaces");
+      throw ConfigError(std::move(errors_));
+    }
     std::string hint;
-    if (says("tab"))
-      hint = "indent with spaces";
-    else if (says("flow not found") && !open_.empty())
+    if (says("flow not found") && !open_.empty())
       hint = fmt::format("a bracket opened on line {} is not closed", open_.back().mark.line + 1);
     else if (says("end of map not found") || says("end of sequence not found"))
       hint = "check the indentation, and quote text that begins with a quote or a bracket";
     else if (says("illegal map value"))
       hint = "check the indentation, and quote text that contains ': '";
-    stop(e.mark, fmt::format("not valid YAML: {}", e.msg), std::move(hint));
+    stop(e.mark, message, std::move(hint));
   }
 
   void OnDocumentStart(const YAML::Mark& mark) override {
@@ -186,6 +134,12 @@ class Builder final : public YAML::EventHandler {
     std::optional<Key> key;
     std::map<std::string, int> lines;  ///< Of the keys so far.
   };
+
+  [[nodiscard]] bool inside_brackets() const {
+    if (open_.empty()) return false;
+    const auto text = places_.text_at(open_.back().mark);
+    return text.starts_with('{') || text.starts_with('[');
+  }
 
   void error(Location where, std::string message, std::string hint = {}) {
     errors_.push_back({std::move(where), {}, std::move(message), std::move(hint)});

@@ -106,7 +106,8 @@ bool Reader::boolean(Key key, std::optional<bool> fallback) {
 }
 
 std::string Reader::text(Key key, std::optional<std::string> fallback) {
-  return state_->read<std::string>(key, key_info("text"), fallback, {}, read_text);
+  return state_->read<std::string>(key, key_info("text"), fallback, {},
+                                   fallback ? read_text : read_written_text);
 }
 
 std::string Reader::word(Key key, std::span<const std::string> choices,

@@ -109,6 +109,7 @@ class Reader {
                                      std::optional<std::int64_t> fallback = {});
   [[nodiscard]] double real(Key key, Range<double> range, std::optional<double> fallback = {});
   [[nodiscard]] bool boolean(Key key, std::optional<bool> fallback = {});
+  /// A required text must not be empty.
   [[nodiscard]] std::string text(Key key, std::optional<std::string> fallback = {});
   /// One of `choices`; a near miss gets a did-you-mean.
   [[nodiscard]] std::string word(Key key, std::span<const std::string> choices,

@@ -78,6 +78,12 @@ Outcome<std::string> read_text(const Node& node) {
   return {node.scalar, {}, {}};
 }
 
+Outcome<std::string> read_written_text(const Node& node) {
+  if (node.kind == Node::Kind::scalar && node.scalar.empty())
+    return mistake<std::string>("must not be empty");
+  return read_text(node);
+}
+
 Outcome<std::string> read_word(const Node& node, std::span<const std::string> choices) {
   if (node.kind != Node::Kind::scalar)
     return unexpected<std::string>(node, "a word",

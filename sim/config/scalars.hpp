@@ -23,6 +23,8 @@ struct Outcome {
 [[nodiscard]] Outcome<double> read_real(const Node& node, Range<double> range);
 [[nodiscard]] Outcome<bool> read_boolean(const Node& node);
 [[nodiscard]] Outcome<std::string> read_text(const Node& node);
+/// A text that is not empty.
+[[nodiscard]] Outcome<std::string> read_written_text(const Node& node);
 [[nodiscard]] Outcome<std::string> read_word(const Node& node,
                                              std::span<const std::string> choices);
 /// An amount in base units.

@@ -106,7 +106,7 @@ Amount parse_amount(const Dimension& dimension, std::string_view text) {
   } else if (!unit.empty()) {
     const auto found = std::ranges::find(dimension.units, unit, &Unit::name);
     if (found == dimension.units.end()) {
-      amount.trouble = fmt::format("'{}' is not a unit of a {}", unit, dimension.name);
+      amount.trouble = fmt::format("no {}: '{}' is not a unit of one", dimension.name, unit);
       amount.hint = unit_hint(dimension, unit);
       return amount;
     }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace tokenline {
 
 Cluster::Cluster(Scenario& scenario) : scenario_(scenario) {
@@ -29,15 +31,18 @@ RunResult Cluster::run() {
   simulation_.run();
 
   RunResult result;
-  result.end = simulation_.now();
+  result.end = simulation_.last_change();
   result.events = simulation_.executed();
   result.fingerprint = simulation_.fingerprint();
   result.audit = audit_run();
   result.classes = scenario_.traffic.classes;
   const std::vector<InstanceStats> last = snapshot();
   for (std::size_t i = 0; i < instances_.size(); ++i) {
-    const InstanceStats& to = at_to_.empty() ? last[i] : at_to_[i];
-    const InstanceStats from = at_from_.empty() ? InstanceStats{} : at_from_[i];
+    InstanceStats to = at_to_.empty() ? last[i] : at_to_[i];
+    InstanceStats from = at_from_.empty() ? InstanceStats{} : at_from_[i];
+    // A window may reach beyond the last thing that happens.
+    to.as_of = std::min(to.as_of, result.end);
+    from.as_of = std::min(from.as_of, result.end);
     result.instances.push_back({.name = fmt::format("replica-{}", i),
                                 .whole = last[i],
                                 .measured = to.since(from),
@@ -50,7 +55,9 @@ RunResult Cluster::run() {
 
 void Cluster::watch_window() {
   if (!scenario_.measure) return;
-  simulation_.at(scenario_.measure->from, Phase::sample, [this] { at_from_ = snapshot(); });
+  // At the start every counter is zero, before the decisions of that instant.
+  if (scenario_.measure->from > TimePoint{})
+    simulation_.at(scenario_.measure->from, Phase::sample, [this] { at_from_ = snapshot(); });
   if (scenario_.measure->to)
     simulation_.at(*scenario_.measure->to, Phase::sample, [this] { at_to_ = snapshot(); });
 }
@@ -139,8 +146,8 @@ AuditReport Cluster::audit_run() const {
                    .instances = {},
                    .offered = offered_,
                    .ended = ended_,
-                   .in_system = in_system_.integral(simulation_.now()),
-                   .end = simulation_.now()};
+                   .in_system = in_system_.integral(simulation_.last_change()),
+                   .end = simulation_.last_change()};
   for (const auto& instance : instances_)
     input.instances.push_back({.stats = instance->stats(),
                                .blocks_allocated = instance->pool().allocated(),

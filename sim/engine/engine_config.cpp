@@ -15,6 +15,8 @@ using config::Reader;
 constexpr std::array prefill_kernels{hw::PrefillKernel::naive, hw::PrefillKernel::fa1,
                                      hw::PrefillKernel::fa2, hw::PrefillKernel::fa3};
 constexpr std::string_view default_preset = "vllm-v1";
+/// Begins the file name in the locations of a preset's keys.
+constexpr std::string_view preset_file_prefix = "<preset ";
 /// max_model_len where no model says how many positions it has.
 constexpr std::int64_t default_positions = 4096;
 constexpr std::array<std::string_view, 2> decode_names{"plain", "flash_decoding"};
@@ -37,6 +39,14 @@ hw::DecodeKernel read_decode_attention(Reader& engine) {
                    "Attention kernel of decode; flash_decoding splits the context over the SMs."},
                   choices, "flash_decoding");
   return word == "plain" ? hw::DecodeKernel::plain : hw::DecodeKernel::flash_decoding;
+}
+
+/// Of keys that contradict each other the first that the user gave: what a preset says is not the
+/// user's mistake. The mapping itself where none was given.
+std::string_view blamed(const Reader& engine, std::initializer_list<std::string_view> keys) {
+  for (const std::string_view key : keys)
+    if (engine.has(key) && !engine.where(key).file.starts_with(preset_file_prefix)) return key;
+  return "";
 }
 
 void read_batching(Reader& engine, const std::optional<models::Architecture>& model,
@@ -63,13 +73,14 @@ void read_batching(Reader& engine, const std::optional<models::Architecture>& mo
       {"max_num_batched_tokens", "Most tokens of a step.", "the larger of max_model_len and 2048"},
       {1, 16'777'216}, std::max<std::int64_t>(config.max_model_len, 2048));
   if (config.max_num_batched_tokens < config.max_num_seqs)
-    engine.error("max_num_batched_tokens",
-                 fmt::format("{} is less than max_num_seqs ({}): the decodes alone would not fit",
+    engine.error(blamed(engine, {"max_num_batched_tokens", "max_num_seqs"}),
+                 fmt::format("max_num_batched_tokens ({}) is less than max_num_seqs ({}): the "
+                             "decodes alone would not fit",
                              config.max_num_batched_tokens, config.max_num_seqs));
   if (config.scheduler != "chunked" && config.max_num_batched_tokens < config.max_model_len)
-    engine.error("max_num_batched_tokens",
-                 fmt::format("{} is less than max_model_len ({}), and the scheduler '{}' prefills "
-                             "prompts whole",
+    engine.error(blamed(engine, {"max_num_batched_tokens", "max_model_len", "scheduler"}),
+                 fmt::format("max_num_batched_tokens ({}) is less than max_model_len ({}), and the "
+                             "scheduler '{}' prefills prompts whole",
                              config.max_num_batched_tokens, config.max_model_len, config.scheduler),
                  "raise it, lower max_model_len, or use scheduler: chunked");
 }

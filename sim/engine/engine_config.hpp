@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -49,6 +50,10 @@ struct EngineConfig {
   /// Tokens per block of the pool: block_size, or max_model_len for a contiguous layout.
   [[nodiscard]] std::int64_t pool_block_size() const {
     return kv_layout == KvLayout::contiguous ? max_model_len : block_size;
+  }
+  /// Blocks of a pool of `blocks` that an admission must leave free.
+  [[nodiscard]] std::int64_t watermark_blocks(std::int64_t blocks) const {
+    return static_cast<std::int64_t>(std::ceil(watermark * static_cast<double>(blocks)));
   }
 };
 

@@ -1,7 +1,6 @@
 #include "sim/engine/instance.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 namespace tokenline {
 
@@ -21,8 +20,10 @@ Instance::Instance(Wiring wiring)
   limits_ = {.max_num_seqs = config_.max_num_seqs,
              .max_num_batched_tokens = config_.max_num_batched_tokens,
              .block_size = config_.pool_block_size(),
-             .watermark_blocks = static_cast<std::int64_t>(
-                 std::ceil(config_.watermark * static_cast<double>(memory_.blocks)))};
+             .watermark_blocks = config_.watermark_blocks(memory_.blocks)};
+  // Before its first step an instance holds its weights, and its pool where that is reserved.
+  stats_.hbm_peak = memory_.in_use(config_.kv_sizing, 0, Bytes(0.0));
+  stats_.hbm_peak_asked = stats_.hbm_peak;
 }
 
 void Instance::enqueue(std::uint32_t request) {

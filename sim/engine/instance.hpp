@@ -47,7 +47,7 @@ class Instance final : private SchedulerView {
   /// Requests sent here that have not ended.
   [[nodiscard]] std::int64_t outstanding() const { return outstanding_; }
   [[nodiscard]] bool up() const { return !down_; }
-  /// Counters up to the last step boundary, or up to now when no step is under way.
+  /// Counters up to the end of the step or restart under way, or up to now without one.
   [[nodiscard]] InstanceStats stats() const;
   [[nodiscard]] const KvPool& pool() const { return pool_; }
 

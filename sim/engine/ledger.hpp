@@ -34,9 +34,18 @@ inline constexpr std::size_t ttft_part_count = 10;
 /// The name used in summary.json, "wait_kv_blocks".
 [[nodiscard]] std::string_view name(Part part);
 
-/// One duration per part.
-class Parts {
+/// One duration for each of the first `count` parts.
+template <std::size_t count>
+class PartTimes {
  public:
+  PartTimes() = default;
+  /// The first parts of a longer list.
+  template <std::size_t longer>
+    requires(longer > count)
+  explicit PartTimes(const PartTimes<longer>& parts) {
+    for (std::size_t i = 0; i < count; ++i) values_[i] = parts[static_cast<Part>(i)];
+  }
+
   [[nodiscard]] Duration& operator[](Part part) { return values_[static_cast<std::size_t>(part)]; }
   [[nodiscard]] Duration operator[](Part part) const {
     return values_[static_cast<std::size_t>(part)];
@@ -46,31 +55,14 @@ class Parts {
     for (const Duration d : values_) total += d;
     return total;
   }
-  friend bool operator==(const Parts&, const Parts&) = default;
+  friend bool operator==(const PartTimes&, const PartTimes&) = default;
 
  private:
-  std::array<Duration, part_count> values_{};
+  std::array<Duration, count> values_{};
 };
 
+using Parts = PartTimes<part_count>;
 /// The parts up to the first token, frozen when it leaves the engine.
-class TtftParts {
- public:
-  TtftParts() = default;
-  explicit TtftParts(const Parts& parts) {
-    for (std::size_t i = 0; i < ttft_part_count; ++i) values_[i] = parts[static_cast<Part>(i)];
-  }
-  [[nodiscard]] Duration operator[](Part part) const {
-    return values_[static_cast<std::size_t>(part)];
-  }
-  [[nodiscard]] Duration sum() const {
-    Duration total{};
-    for (const Duration d : values_) total += d;
-    return total;
-  }
-  friend bool operator==(const TtftParts&, const TtftParts&) = default;
-
- private:
-  std::array<Duration, ttft_part_count> values_{};
-};
+using TtftParts = PartTimes<ttft_part_count>;
 
 }  // namespace tokenline

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 
 #include "sim/base/check.hpp"
+#include "sim/engine/scenario_checks.hpp"
 
 namespace tokenline {
 namespace {
@@ -53,116 +55,6 @@ std::optional<MeasureWindow> read_measure(Reader& root) {
   return window;
 }
 
-/// Checks that need more than one section, each reported at the key to change.
-class CrossChecks {
- public:
-  CrossChecks(Scenario& scenario, Reader& root, Reader& cluster, Reader& engine)
-      : scenario_(scenario), root_(root), cluster_(cluster), engine_(engine) {}
-
-  /// Whether the tensor-parallel degree divides what it shards.
-  bool sharding(const models::Architecture& model) {
-    const std::int64_t degree = scenario_.cluster.tensor_parallel_size;
-    for (const auto& [what, size] : {std::pair{"attention heads", model.attention_heads},
-                                     std::pair{"MLP columns", model.intermediate_size}})
-      if (size % degree != 0) {
-        cluster_.error("tensor_parallel_size", fmt::format("{} does not divide the {} {} of {}",
-                                                           degree, size, what, model.name));
-        return false;
-      }
-    return true;
-  }
-
-  /// Whether the cost model covers the setup. What to change is found by leaving out one choice
-  /// after the other.
-  bool priced(const hw::StepSetup& setup) {
-    hw::StepSetup part = setup;
-    part.tensor_parallel_size = 1;
-    part.prefill_kernel = hw::PrefillKernel::fa2;
-    if (const std::string reason = hw::StepCost::first_refusal(part); !reason.empty()) {
-      root_.error("model", reason);
-      return false;
-    }
-    part.prefill_kernel = setup.prefill_kernel;
-    if (const std::string reason = hw::StepCost::first_refusal(part); !reason.empty()) {
-      engine_.error("prefill_attention", reason);
-      return false;
-    }
-    const std::string reason = hw::StepCost::first_refusal(setup);
-    if (!reason.empty()) cluster_.error("tensor_parallel_size", reason);
-    return reason.empty();
-  }
-
-  void memory() {
-    const MemoryPlan& plan = scenario_.memory;
-    const EngineConfig& engine = scenario_.engine;
-    const auto gib = [](Bytes bytes) { return bytes.value() / 0x1p30; };
-    if (plan.blocks <= 0) {
-      cluster_.error(
-          "tensor_parallel_size",
-          fmt::format("{} does not fit {}: weights {:.1f} GiB + activations {:.1f} GiB + non-torch "
-                      "{:.1f} GiB per GPU leave no KV block of {:.1f} usable GiB",
-                      scenario_.cost->setup().model.name, scenario_.cost->setup().gpu.name,
-                      gib(plan.weights), gib(plan.activation_peak), gib(plan.non_torch),
-                      gib(plan.budget)),
-          "more GPUs per replica, a smaller max_num_batched_tokens, or more "
-          "gpu_memory_utilization");
-      return;
-    }
-    if (engine.num_gpu_blocks_override &&
-        plan.in_use(engine.kv_sizing, 0, plan.activation_peak) > plan.capacity)
-      engine_.error("num_gpu_blocks_override",
-                    fmt::format("{} blocks of {:.3f} GiB do not fit the GPU's {:.1f} GiB beside "
-                                "weights and activations",
-                                plan.blocks, gib(plan.block), gib(plan.capacity)));
-    const std::int64_t block = engine.pool_block_size();
-    const auto watermark =
-        static_cast<std::int64_t>(std::ceil(engine.watermark * static_cast<double>(plan.blocks)));
-    const std::int64_t needed = (engine.max_model_len + block - 1) / block;
-    if (needed > plan.blocks - watermark)
-      engine_.error("max_model_len",
-                    fmt::format("a request of {} tokens needs {} KV blocks; the pool has {}, of "
-                                "which {} stay free as watermark",
-                                engine.max_model_len, needed, plan.blocks, watermark),
-                    "lower max_model_len, or give the replica more memory");
-    alone_fits();
-  }
-
-  void lengths() {
-    for (const auto& longest : scenario_.traffic.longest)
-      if (longest.total_tokens > scenario_.engine.max_model_len)
-        root_.document().error(
-            longest.where, longest.path,
-            fmt::format("a request of {} prompt tokens and {} in all exceeds max_model_len ({})",
-                        longest.prompt_tokens, longest.total_tokens,
-                        scenario_.engine.max_model_len),
-            "raise engine.max_model_len, or bound the lengths");
-  }
-
- private:
-  /// A pool that grows on demand may crash under load, but a single request must be able to run:
-  /// otherwise every attempt would crash.
-  void alone_fits() {
-    const EngineConfig& engine = scenario_.engine;
-    if (engine.kv_sizing != KvSizing::on_demand) return;
-    const MemoryPlan& plan = scenario_.memory;
-    const std::int64_t longest = engine.max_model_len;
-    const std::int64_t piece = std::min(longest, engine.max_num_batched_tokens);
-    const std::int64_t block = engine.pool_block_size();
-    const Bytes alone = plan.in_use(engine.kv_sizing, (longest + block - 1) / block,
-                                    scenario_.cost->activations(piece, 1, piece * longest));
-    if (alone > plan.capacity)
-      engine_.error("max_model_len",
-                    fmt::format("a single request of {} tokens takes {:.1f} of the GPU's {:.1f} "
-                                "GiB: every attempt would run out of memory",
-                                longest, alone.value() / 0x1p30, plan.capacity.value() / 0x1p30));
-  }
-
-  Scenario& scenario_;
-  Reader& root_;
-  Reader& cluster_;
-  Reader& engine_;
-};
-
 /// Reads a key that names a model or GPU, and loads it: a built-in name, or a path relative to the
 /// scenario. A mistake in the name is reported at the key, one in the file at its own line.
 template <class Load>
@@ -174,6 +66,10 @@ auto load_named(Reader& reader, config::Key key, const Load& load)
   const bool is_path =
       name.find('/') != std::string::npos || name.ends_with(".json") || name.ends_with(".yaml");
   const std::string source = is_path ? reader.file_path(key.name, name) : name;
+  if (is_path && !std::filesystem::exists(source)) {
+    reader.error(key.name, fmt::format("there is no file '{}'", source));
+    return {};
+  }
   try {
     return load(source);
   } catch (const config::ConfigError& e) {
@@ -201,8 +97,9 @@ void read_hardware(Scenario& scenario, Reader& root, Reader& cluster, const Poli
   scenario.engine =
       read_engine(engine, model, gpu ? gpu->generation : hw::Generation::hopper, policies);
   if (!model || !gpu || mistakes.cluster || root.document().mistakes() != before) return;
-  CrossChecks checks(scenario, root, cluster, engine);
-  if (!checks.sharding(*model)) return;
+  if (!mistakes.traffic) check_lengths(scenario, root);
+  const ScenarioSections sections{.root = root, .cluster = cluster, .engine = engine};
+  if (!check_sharding(scenario, sections, *model)) return;
   const hw::StepSetup setup{.model = *model,
                             .gpu = *gpu,
                             .tensor_parallel_size = scenario.cluster.tensor_parallel_size,
@@ -210,11 +107,10 @@ void read_hardware(Scenario& scenario, Reader& root, Reader& cluster, const Poli
                             .decode_kernel = scenario.engine.decode_attention,
                             .max_tokens = scenario.engine.max_num_batched_tokens,
                             .max_sequences = scenario.engine.max_num_seqs};
-  if (!checks.priced(setup)) return;
+  if (!check_priced(setup, sections)) return;
   scenario.cost = std::make_shared<const hw::StepCost>(setup);
   scenario.memory = plan_memory(scenario.engine, *scenario.cost);
-  checks.memory();
-  if (!mistakes.traffic) checks.lengths();
+  check_memory(scenario, sections);
 }
 
 void read(Scenario& scenario, config::Document& document) {

@@ -55,6 +55,7 @@ bool Simulation::step() {
 
 void Simulation::record(TimePoint when, Phase phase, std::uint64_t sequence) {
   now_ = when;
+  if (phase != Phase::sample) last_change_ = when;
   ++executed_;
   // FNV-1a over the three words.
   for (const auto word : {static_cast<std::uint64_t>(when.time_since_epoch().count()),

@@ -42,6 +42,9 @@ class Simulation {
     }
   }
 
+  /// When the last event that is not a sample happened: samples look, and change nothing.
+  [[nodiscard]] TimePoint last_change() const { return last_change_; }
+
   /// Events run so far, including those run through try_advance().
   [[nodiscard]] std::uint64_t executed() const { return executed_; }
 
@@ -66,6 +69,7 @@ class Simulation {
   std::vector<Action> slots_;
   std::vector<std::uint32_t> free_;
   TimePoint now_{};
+  TimePoint last_change_{};
   std::uint64_t next_sequence_ = 0;
   std::uint64_t executed_ = 0;
   std::uint64_t fingerprint_ = 0xcbf29ce484222325ULL;

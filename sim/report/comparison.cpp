@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <set>
 
 #include "sim/report/metric.hpp"
 #include "sim/report/parallel.hpp"
@@ -19,15 +20,21 @@ constexpr std::string_view comparison_marker = "compare.json";
 std::vector<std::string> claim_directories(const std::string& out, const Study& study) {
   claim_directory(out, comparison_marker);
   std::vector<std::string> names;
+  std::set<std::string> inputs;
   for (const Variant& variant : study.variants) {
     std::string name = slug(variant.name);
-    for (int n = 2; std::ranges::find(names, name) != names.end(); ++n)
-      name = fmt::format("{}-{}", slug(variant.name), n);
+    const auto taken = [&] {
+      return name == comparison_marker || std::ranges::find(names, name) != names.end();
+    };
+    for (int n = 2; taken(); ++n) name = fmt::format("{}-{}", slug(variant.name), n);
     names.push_back(name);
+    inputs.merge(input_files(variant.scenario));
   }
+  refuse_inputs(out, inputs);
   for (std::string& name : names) {
     name = (std::filesystem::path(out) / name).string();
     claim_directory(name, run_marker);
+    refuse_inputs(name, inputs);
   }
   return names;
 }

@@ -4,7 +4,9 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <system_error>
+#include <utility>
 
 #include "sim/report/requests_csv.hpp"
 
@@ -13,44 +15,62 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Renames the data files that a scenario names, for a file in another folder. The reader takes a
-/// relative one from the folder of the file that names it, or of the scenario where `--set` does.
-class Rebase {
+/// Visits the data files that a resolved scenario names: each value, and the path it means. The
+/// reader takes a relative one from the folder of the file that names it, or of the scenario where
+/// `--set` does.
+class DataFiles {
  public:
-  Rebase(const std::string& scenario_file, const std::string& directory)
-      : scenario_file_(scenario_file), directory_(fs::absolute(directory).lexically_normal()) {}
+  using Visit = std::function<void(config::Node& value, const fs::path& path)>;
 
-  void rename(config::Node& value) const {
-    if (fs::path(value.scalar).is_absolute()) return;
-    const bool set = value.where.file.starts_with("--set ");
-    const fs::path folder = fs::path(set ? scenario_file_ : value.where.file).parent_path();
-    value.scalar = fs::absolute(folder / value.scalar)
-                       .lexically_normal()
-                       .lexically_relative(directory_)
-                       .generic_string();
-  }
+  DataFiles(std::string scenario_file, Visit visit)
+      : scenario_file_(std::move(scenario_file)), visit_(std::move(visit)) {}
 
-  /// Every `file:` at or below a mapping.
-  void rename_files(config::Node& mapping) const {
-    for (auto& [key, where, value] : mapping.entries)
-      if (key == "file")
-        rename(value);
-      else
-        rename_files(value);
-  }
-
-  /// The value of a key that takes a built-in name or a path, told apart as the scenario does.
-  void rename_if_path(config::Node* value) const {
-    if (value == nullptr) return;
-    const std::string& text = value->scalar;
-    if (text.find('/') != std::string::npos || text.ends_with(".json") || text.ends_with(".yaml"))
-      rename(*value);
+  void visit_all(config::Node& config) const {
+    visit_if_path(config.find("model"));
+    if (config::Node* cluster = config.find("cluster")) visit_if_path(cluster->find("gpu"));
+    if (config::Node* traffic = config.find("traffic")) visit_files(*traffic);
   }
 
  private:
+  void visit(config::Node& value) const {
+    const bool set = value.where.file.starts_with("--set ");
+    const fs::path folder = fs::path(set ? scenario_file_ : value.where.file).parent_path();
+    visit_(value, folder / value.scalar);
+  }
+
+  /// Every `file:` at or below a mapping.
+  void visit_files(config::Node& mapping) const {
+    for (auto& [key, where, value] : mapping.entries)
+      if (key == "file")
+        visit(value);
+      else
+        visit_files(value);
+  }
+
+  /// The value of a key that takes a built-in name or a path, told apart as the scenario does.
+  void visit_if_path(config::Node* value) const {
+    if (value == nullptr) return;
+    const std::string& text = value->scalar;
+    if (text.find('/') != std::string::npos || text.ends_with(".json") || text.ends_with(".yaml"))
+      visit(*value);
+  }
+
   std::string scenario_file_;
-  fs::path directory_;
+  Visit visit_;
 };
+
+/// The path without symbolic links: `..` after one leads elsewhere than its text says.
+fs::path real_path(const fs::path& path) { return fs::weakly_canonical(fs::absolute(path)); }
+
+/// Whether a file begins as every JSON file of ours does.
+bool is_ours(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  std::string begin(256, '\0');
+  in.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+  begin.resize(static_cast<std::size_t>(in.gcount()));
+  std::erase_if(begin, [](char c) { return c == ' ' || c == '\n' || c == '\r'; });
+  return begin.starts_with("{\"tokenline\":");
+}
 
 template <class Write>
 void write_stream(const std::string& path, const Write& write) {
@@ -63,6 +83,7 @@ void write_stream(const std::string& path, const Write& write) {
 }  // namespace
 
 void claim_directory(const std::string& directory, std::string_view marker) {
+  if (directory.empty()) throw OutputError("the directory for results has an empty name");
   std::error_code trouble;
   fs::create_directories(directory, trouble);
   if (trouble) throw OutputError(fmt::format("{}: {}", directory, trouble.message()));
@@ -70,10 +91,28 @@ void claim_directory(const std::string& directory, std::string_view marker) {
     throw OutputError(fmt::format("{}: not a directory", directory));
   const bool empty = fs::is_empty(directory, trouble);
   if (trouble) throw OutputError(fmt::format("{}: {}", directory, trouble.message()));
-  if (!empty && !fs::exists(fs::path(directory) / marker))
-    throw OutputError(
-        fmt::format("{}: not empty and without {}: not overwriting what is not a result of ours",
-                    directory, marker));
+  if (!empty && !is_ours(fs::path(directory) / marker))
+    throw OutputError(fmt::format(
+        "{}: not empty and without a {} of ours: not overwriting what is not a result of ours",
+        directory, marker));
+}
+
+std::set<std::string> input_files(const Scenario& scenario) {
+  std::set<std::string> files;
+  config::Node config = scenario.resolved;
+  DataFiles(scenario.file, [&](const config::Node& /*value*/, const fs::path& path) {
+    files.insert(real_path(path).string());
+  }).visit_all(config);
+  return files;
+}
+
+void refuse_inputs(const std::string& directory, const std::set<std::string>& inputs) {
+  const fs::path folder = real_path(directory);
+  for (const std::string& input : inputs)
+    if (fs::path(input).parent_path() == folder)
+      throw OutputError(
+          fmt::format("{}: holds '{}', which the scenario reads: results go elsewhere", directory,
+                      fs::path(input).filename().string()));
 }
 
 void write_file(const std::string& path, std::string_view text) {
@@ -84,10 +123,11 @@ void write_file(const std::string& path, std::string_view text) {
 
 config::Node rebased(const Scenario& scenario, const std::string& directory) {
   config::Node config = scenario.resolved;
-  const Rebase rebase(scenario.file, directory);
-  rebase.rename_if_path(config.find("model"));
-  if (config::Node* cluster = config.find("cluster")) rebase.rename_if_path(cluster->find("gpu"));
-  if (config::Node* traffic = config.find("traffic")) rebase.rename_files(*traffic);
+  const fs::path folder = real_path(directory);
+  DataFiles(scenario.file, [&](config::Node& value, const fs::path& path) {
+    if (fs::path(value.scalar).is_absolute()) return;
+    value.scalar = real_path(path).lexically_relative(folder).generic_string();
+  }).visit_all(config);
   return config;
 }
 

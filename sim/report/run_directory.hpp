@@ -1,5 +1,6 @@
 #pragma once
 
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -15,8 +16,17 @@ class OutputError : public std::runtime_error {
 };
 
 /// Makes sure that `directory` can take results: creates it (and its parents) or finds it empty or
-/// with a file `marker` of an earlier result, which may be overwritten. Throws OutputError.
+/// with a file `marker` that we wrote (a JSON object whose first key is "tokenline"): that earlier
+/// result may be overwritten. Throws OutputError.
 void claim_directory(const std::string& directory, std::string_view marker);
+
+/// The data files that a scenario reads (traces, lengths, a model or GPU given as a path), without
+/// symbolic links.
+[[nodiscard]] std::set<std::string> input_files(const Scenario& scenario);
+
+/// Throws OutputError where one of `inputs` (input_files()) stands in `directory`: results could
+/// overwrite it.
+void refuse_inputs(const std::string& directory, const std::set<std::string>& inputs);
 
 /// Writes a whole file. Throws OutputError.
 void write_file(const std::string& path, std::string_view text);
@@ -25,9 +35,8 @@ void write_file(const std::string& path, std::string_view text);
 inline constexpr std::string_view run_marker = "summary.json";
 
 /// Writes config.yaml, summary.json and requests.csv into a claimed directory. Throws OutputError.
-/// config.yaml is the resolved scenario with its data files (traces, lengths, a model or GPU
-/// given as a path) named relative to the
-/// directory, so that it can be run from there.
+/// config.yaml is the resolved scenario with its data files named relative to the directory, so
+/// that it can be run from there.
 void write_run(const std::string& directory, const Scenario& scenario, const RunResult& run,
                const Summary& summary);
 

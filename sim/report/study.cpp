@@ -103,7 +103,7 @@ class MetricChecks {
 
 Study build(config::Node root) {
   config::Document document(std::move(root));
-  StudyText text = read_study(document, config::Document::Purpose::read);
+  StudyText text = read_study(document);
   std::vector<Loaded> loaded(text.variants.size());
   for_each_index(loaded.size(), hardware_threads(),
                  [&](std::size_t i) { loaded[i] = load(text.variants[i]); });
@@ -132,9 +132,8 @@ Study parse_study(const std::string& file, std::string_view text) {
 std::vector<config::KeyInfo> study_keys() {
   config::Node empty;
   empty.kind = config::Node::Kind::mapping;
-  constexpr auto purpose = config::Document::Purpose::describe;
-  config::Document document(std::move(empty), purpose);
-  const StudyText nothing = read_study(document, purpose);
+  config::Document document(std::move(empty), config::Document::Purpose::describe);
+  const StudyText nothing = read_study(document);
   return {document.keys().begin(), document.keys().end()};
 }
 

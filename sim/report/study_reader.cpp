@@ -23,8 +23,7 @@ std::vector<MetricMention> mentions(const std::vector<std::string>& metrics,
 
 class StudyReader {
  public:
-  StudyReader(Document& document, Document::Purpose purpose)
-      : document_(document), describing_(purpose == Document::Purpose::describe), root_(document) {}
+  explicit StudyReader(Document& document) : document_(document), root_(document) {}
 
   StudyText read() {
     StudyPlan& plan = text_.plan;
@@ -32,9 +31,12 @@ class StudyReader {
     plan.description = root_.text({"description", "What it compares."}, "");
     const auto base = root_.optional_text(
         {"base", "Scenario of the variants that name none, relative to the study's folder."});
+    const std::size_t before = document_.mistakes();
     plan.columns = root_.texts({"columns",
                                 "Metrics shown of each variant: <class>.<metric> or "
                                 "instances.<metric>."});
+    if (plan.columns.empty() && document_.mistakes() == before)
+      root_.error("columns", "no metric is given");
     text_.columns = mentions(plan.columns, document_.root().find("columns"), "columns");
     plan.rank_by = metric(root_, {"rank_by", "Metric that orders the variants, best first."});
     plan.then_by = metric(root_, {"then_by", "Metric that orders variants equal in rank_by."});
@@ -162,14 +164,13 @@ class StudyReader {
     claim.tolerance =
         reader.real({"tolerance", "Relative difference from `claimed` that still confirms it."},
                     {0.0, 10.0}, 0.1);
-    if (given != 1 && !describing_)
+    if (given != 1)
       reader.error("", "a claim needs exactly one of claimed, at_least and at_most");
     else if (claim.kind != Claim::Kind::about && reader.has("tolerance"))
       reader.error("tolerance", "only `claimed` has a tolerance");
   }
 
   Document& document_;
-  bool describing_;
   Reader root_;
   StudyText text_;
   std::vector<std::string> missing_;  ///< Base files reported already.
@@ -177,8 +178,6 @@ class StudyReader {
 
 }  // namespace
 
-StudyText read_study(Document& document, Document::Purpose purpose) {
-  return StudyReader(document, purpose).read();
-}
+StudyText read_study(Document& document) { return StudyReader(document).read(); }
 
 }  // namespace tokenline::report

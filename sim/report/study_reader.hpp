@@ -39,6 +39,6 @@ struct StudyText {
 };
 
 /// Reads the keys of a study; mistakes go to the document. Whether metrics exist is left open.
-[[nodiscard]] StudyText read_study(config::Document& document, config::Document::Purpose purpose);
+[[nodiscard]] StudyText read_study(config::Document& document);
 
 }  // namespace tokenline::report

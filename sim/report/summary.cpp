@@ -40,6 +40,8 @@ InstanceSummary summarize_instance(const InstanceResult& instance,
   figures.amount("bandwidth_utilization",
                  ratio(stats.hbm_bytes.value(), hardware.bandwidth.value() * seconds));
   figures.count("kv_blocks", instance.kv_blocks);
+  figures.count("kv_pool_tokens", instance.kv_blocks * hardware.pool_block_size);
+  figures.amount("kv_bytes_per_token", hardware.kv_bytes_per_token.value());
   figures.amount("kv_peak_fraction", ratio(static_cast<double>(stats.kv_peak_blocks),
                                            static_cast<double>(instance.kv_blocks)));
   figures.amount("kv_waste_fraction", held ? std::optional(1.0 - *held) : std::nullopt);
@@ -73,7 +75,9 @@ Summary summarize(const Scenario& scenario, const RunResult& run) {
                                  .gpus = scenario.cluster.tensor_parallel_size,
                                  .peak_16bit = gpu.peak_16bit,
                                  .bandwidth = gpu.bandwidth,
-                                 .memory = scenario.memory.capacity};
+                                 .memory = scenario.memory.capacity,
+                                 .pool_block_size = scenario.engine.pool_block_size(),
+                                 .kv_bytes_per_token = scenario.cost->kv_per_token()};
   Summary summary;
   summary.scenario = scenario.name;
   summary.seed = scenario.seed;

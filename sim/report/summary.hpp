@@ -26,6 +26,8 @@ struct ReplicaHardware {
   FlopsPerSecond peak_16bit;  ///< Of one of them, as the rest.
   BytesPerSecond bandwidth;
   Bytes memory;
+  std::int64_t pool_block_size = 1;  ///< Tokens of a block of the replica's KV pool.
+  Bytes kv_bytes_per_token;          ///< On one GPU.
 };
 
 [[nodiscard]] InstanceSummary summarize_instance(const InstanceResult& instance,

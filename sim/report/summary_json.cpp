@@ -24,7 +24,7 @@ Json engine(const EngineConfig& config) {
           {"max_num_seqs", config.max_num_seqs},
           {"max_num_batched_tokens", config.max_num_batched_tokens},
           {"max_model_len", config.max_model_len},
-          {"block_size", config.block_size}};
+          {"block_size", config.pool_block_size()}};
 }
 
 /// Nothing was measured: null for each part.

@@ -94,7 +94,7 @@ TEST_CASE("a trace at its own speed and in full is the trace", "[off]") {
   const std::string text = fmt::format(
       "scenario: trace\nmodel: llama-3.1-8b\ncluster: {{gpu: h100_sxm}}\n"
       "engine: {{max_model_len: 16384}}\ntraffic:\n  conversation:\n"
-      "    trace: {{file: {}, format: azure}}\n",
+      "    trace: {{file: '{}', format: azure}}\n",
       source("scenarios/traces/azure_conversation_2023.csv"));
   require_no_change(text, {"traffic.conversation.trace.speedup=1.0"});
   require_no_change(text, {"traffic.conversation.trace.limit=1000000"});

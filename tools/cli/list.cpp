@@ -13,7 +13,7 @@ namespace {
 Usage usage() {
   return {.synopsis = "list {models,gpus,policies,engines}",
           .about = "Lists what is built in; `tokenline describe NAME` tells more about one.",
-          .positional = "models, gpus, policies or engines",
+          .positional = "what to list",
           .options = {},
           .epilogue = std::string(exit_codes())};
 }

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -86,6 +87,9 @@ int guarded_main(const std::vector<std::string>& words) {
     return bad_input;
   } catch (const report::OutputError& e) {
     std::fprintf(stderr, "tokenline: %s\n", e.what());
+    return bad_input;
+  } catch (const std::bad_alloc&) {
+    complain("tokenline: out of memory: the input asks for more than this machine can hold");
     return bad_input;
   } catch (const InternalError& e) {
     std::fprintf(stderr, "tokenline: internal error: %s\n", e.what());

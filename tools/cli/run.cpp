@@ -36,7 +36,10 @@ Outcome run_command(const std::vector<std::string>& words) {
   Scenario scenario = load_scenario(arguments->positional(), options);
   const auto conditions = report::read_conditions(scenario);
   const auto out = arguments->value("out");
-  if (out) report::claim_directory(*out, report::run_marker);
+  if (out) {
+    report::claim_directory(*out, report::run_marker);
+    report::refuse_inputs(*out, report::input_files(scenario));
+  }
 
   const RunResult result = run(scenario);
   report::Summary summary = report::summarize(scenario, result);

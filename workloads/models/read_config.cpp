@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "sim/config/reader.hpp"
 #include "workloads/models/architecture.hpp"
@@ -66,21 +67,27 @@ std::int64_t size(Reader& reader, config::Key key, Range<std::int64_t> range,
   return reader.integer(key, range);
 }
 
+/// Reports what several values contradict. Not where a mistake is known already: its stand-in value
+/// would contradict the others.
+void contradiction(const Reader& reader, std::string_view key, std::string message) {
+  if (reader.document().ok()) reader.error(key, std::move(message));
+}
+
 void read_heads(Reader& reader, Architecture& model) {
   model.attention_heads = size(reader, {"num_attention_heads", "Query heads"}, head_range);
   model.kv_heads = size(reader, {"num_key_value_heads", "Key and value heads"}, head_range,
                         model.attention_heads);
   if (model.attention_heads % model.kv_heads != 0) {
-    reader.error("num_key_value_heads",
-                 fmt::format("{} key-value heads do not divide {} attention heads", model.kv_heads,
-                             model.attention_heads));
+    contradiction(reader, "num_key_value_heads",
+                  fmt::format("{} key-value heads do not divide {} attention heads", model.kv_heads,
+                              model.attention_heads));
   }
   model.head_dim = size(reader, {"head_dim", "Width of one head"}, head_range,
                         std::max<std::int64_t>(1, model.hidden_size / model.attention_heads));
   if (!given(reader, "head_dim") && model.hidden_size % model.attention_heads != 0) {
-    reader.error("num_attention_heads",
-                 fmt::format("{} heads do not divide hidden_size {}, and head_dim is not given",
-                             model.attention_heads, model.hidden_size));
+    contradiction(reader, "num_attention_heads",
+                  fmt::format("{} heads do not divide hidden_size {}, and head_dim is not given",
+                              model.attention_heads, model.hidden_size));
   }
 }
 
@@ -119,8 +126,8 @@ std::int64_t dense_layers(Reader& reader, std::int64_t layers) {
   const auto listed =
       reader.reals({"mlp_only_layers", "Layers with a dense MLP"}, {0.0, 1e6}, /*optional=*/true);
   if (first_dense > layers) {
-    reader.error("first_k_dense_replace",
-                 fmt::format("{} leading layers of {}", first_dense, layers));
+    contradiction(reader, "first_k_dense_replace",
+                  fmt::format("{} leading layers of {}", first_dense, layers));
   }
   std::int64_t dense = 0;
   for (std::int64_t layer = 0; layer < layers; ++layer) {
@@ -141,8 +148,9 @@ void read_experts(Reader& reader, Architecture& model) {
   moe.experts_per_token =
       size(reader, {"num_experts_per_tok", "Routed experts a token meets"}, expert_range);
   if (moe.experts_per_token > moe.experts) {
-    reader.error("num_experts_per_tok", fmt::format("{} experts per token of {} experts",
-                                                    moe.experts_per_token, moe.experts));
+    contradiction(
+        reader, "num_experts_per_tok",
+        fmt::format("{} experts per token of {} experts", moe.experts_per_token, moe.experts));
   }
   if (given(reader, "n_shared_experts"))
     moe.shared_experts =
@@ -157,7 +165,8 @@ void read_experts(Reader& reader, Architecture& model) {
 std::int64_t listed_sliding_layers(Reader& reader, std::int64_t layers) {
   const auto types = reader.texts({"layer_types", "Attention of each layer"});
   if (static_cast<std::int64_t>(types.size()) != layers) {
-    reader.error("layer_types", fmt::format("{} entries for {} layers", types.size(), layers));
+    contradiction(reader, "layer_types",
+                  fmt::format("{} entries for {} layers", types.size(), layers));
   }
   for (const std::string& type : types) {
     if (type != "sliding_attention" && type != "full_attention") {

@@ -1,3 +1,6 @@
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <limits>
 #include <string>
 #include <utility>
@@ -13,6 +16,8 @@ namespace {
 constexpr config::Range<double> scenario_times{0.0, 1e9};
 /// One request a nanosecond is as many as the clock can tell apart.
 constexpr double highest_rate = 1e9;
+/// Every request of a run is kept in memory until its end, with some hundred bytes.
+constexpr double most_requests = 1e8;
 
 /// The `arrival:` section as far as it does not depend on the class.
 struct ArrivalPlan {
@@ -94,18 +99,40 @@ Window read_window(config::Reader& entry) {
   return window;
 }
 
+RateProfile profile_of(const ArrivalPlan& plan, const Window& window) {
+  const Seconds start = to_seconds(window.start.time_since_epoch());
+  return plan.rate.empty() ? RateProfile::constant(plan.constant_rate, start)
+                           : RateProfile(plan.rate, start);
+}
+
 std::unique_ptr<Source> make_source(const ArrivalPlan& plan, const Window& window,
                                     Requests requests, std::uint64_t seed,
                                     std::string_view class_name) {
   if (plan.closed_loop)
     return std::make_unique<ClosedLoop>(std::move(requests), plan.max_concurrency, window);
-  const Seconds start = to_seconds(window.start.time_since_epoch());
-  RateProfile profile = plan.rate.empty() ? RateProfile::constant(plan.constant_rate, start)
-                                          : RateProfile(plan.rate, start);
   const RandomStream random(seed, std::string(class_name) + "/arrivals", 0);
   return std::make_unique<OpenLoop>(std::move(requests),
                                     Renewal(plan.process, plan.burstiness, random),
-                                    std::move(profile), window.stop);
+                                    profile_of(plan, window), window.stop);
+}
+
+/// A class of more requests than a run can keep. How many a closed loop sends before its stop
+/// depends on the answers.
+void check_count(const config::Reader& entry, const ArrivalPlan& plan, const Window& window,
+                 std::optional<std::int64_t> limit) {
+  double expected = limit ? static_cast<double>(*limit) : most_requests;
+  if (!plan.closed_loop) {
+    const double arriving =
+        profile_of(plan, window).expected(to_seconds(window.stop.time_since_epoch()));
+    expected = limit ? std::min(expected, arriving) : arriving;
+  } else if (window.stop != TimePoint::max()) {
+    return;
+  }
+  if (expected > most_requests)
+    entry.error("arrival",
+                fmt::format("the class would send about {:.3g} requests, more than {:.0f}",
+                            expected, most_requests),
+                "lower the rate, stop earlier, or bound it with num_prompts");
 }
 
 Traffic::Longest longest_of(const ReadLengths& prompt, const ReadLengths& output) {
@@ -119,6 +146,7 @@ Traffic::Longest longest_of(const ReadLengths& prompt, const ReadLengths& output
 
 void read_generated(config::Reader& entry, std::uint64_t seed, std::string_view class_name,
                     std::uint32_t class_index, Traffic& traffic) {
+  const std::size_t before = entry.document().mistakes();
   config::Reader arrival = entry.section({"arrival", "When generated requests arrive."});
   const ArrivalPlan plan = read_arrival(arrival);
   arrival.finish();
@@ -128,6 +156,7 @@ void read_generated(config::Reader& entry, std::uint64_t seed, std::string_view 
       {"num_prompts", "Requests of the class at most; needed where stop is not."}, {1, unlimited});
   if (!entry.has("num_prompts") && !entry.has("stop"))
     entry.error("arrival", "the class would never end", "give it stop, num_prompts or both");
+  if (entry.document().mistakes() == before) check_count(entry, plan, window, limit);
   ReadLengths prompt = read_lengths(entry, {"prompt_tokens", "Length of the prompts."});
   ReadLengths output = read_lengths(entry, {"output_tokens", "Length of the answers."});
   traffic.longest.push_back(longest_of(prompt, output));

@@ -47,10 +47,10 @@ LognormalLength read_lognormal(config::Reader& section) {
 LengthDistribution read_empirical(config::Reader& section) {
   const config::Key key{"file",
                         "One length in tokens per line, after an optional header `tokens`."};
-  const std::string name = section.text(key);
-  if (name.empty()) return FixedLength{};
+  const std::string path = existing_file(section, key.name, section.text(key));
+  if (path.empty()) return FixedLength{};
   auto values = std::make_shared<std::vector<std::int64_t>>();
-  CsvFile file(section.document(), section.file_path(key.name, name));
+  CsvFile file(section.document(), path);
   CsvRow row;
   while (file.next(row)) {
     if (row.line == 1 && row.text == "tokens") continue;

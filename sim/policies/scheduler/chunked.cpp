@@ -14,7 +14,7 @@ class Chunked final : public Scheduler {
     if (room.partial) continue_partial(view, room, budget, plan);
     plan.decode = room.decoding > 0;
     if (plan.preemptions > 0) return;
-    admit(view, room, budget, plan);
+    admit(view, room, budget, Prompts::in_pieces, plan);
   }
 
  private:
@@ -34,28 +34,6 @@ class Chunked final : public Scheduler {
     plan.partial_tokens = tokens;
     room.free_blocks -= blocks;
     budget -= tokens;
-  }
-
-  static void admit(const SchedulerView& view, const Room& room, std::int64_t budget,
-                    StepPlan& plan) {
-    const SchedulerLimits& limits = view.limits();
-    std::int64_t running = room.running;
-    std::int64_t free_blocks = room.free_blocks - limits.watermark_blocks;
-    for (std::int64_t i = 0; i < view.waiting(); ++i) {
-      const std::int64_t tokens = std::min(view.waiting_tokens(i), budget);
-      const std::int64_t blocks = limits.blocks(tokens);
-      if (running == limits.max_num_seqs)
-        plan.blocked = Blocked::sequence_slot;
-      else if (tokens == 0)
-        plan.blocked = Blocked::token_budget;
-      else if (blocks > free_blocks)
-        plan.blocked = Blocked::kv_blocks;
-      if (plan.blocked != Blocked::nothing) return;
-      plan.admissions.push_back(tokens);
-      ++running;
-      budget -= tokens;
-      free_blocks -= blocks;
-    }
   }
 };
 

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "sim/policies/scheduler/scheduler.hpp"
 
 namespace tokenline {
@@ -23,17 +25,19 @@ Room make_room_for_decodes(const SchedulerView& view, StepPlan& plan) {
   return room;
 }
 
-void admit_whole_prompts(const SchedulerView& view, const Room& room, std::int64_t token_budget,
-                         StepPlan& plan) {
+void admit(const SchedulerView& view, const Room& room, std::int64_t token_budget, Prompts prompts,
+           StepPlan& plan) {
   const SchedulerLimits& limits = view.limits();
   std::int64_t running = room.running;
   std::int64_t free_blocks = room.free_blocks - limits.watermark_blocks;
   for (std::int64_t i = 0; i < view.waiting(); ++i) {
-    const std::int64_t tokens = view.waiting_tokens(i);
+    const std::int64_t wanted = view.waiting_tokens(i);
+    const std::int64_t tokens =
+        prompts == Prompts::in_pieces ? std::min(wanted, token_budget) : wanted;
     const std::int64_t blocks = limits.blocks(tokens);
     if (running == limits.max_num_seqs)
       plan.blocked = Blocked::sequence_slot;
-    else if (tokens > token_budget)
+    else if (tokens == 0 || tokens > token_budget)
       plan.blocked = Blocked::token_budget;
     else if (blocks > free_blocks)
       plan.blocked = Blocked::kv_blocks;

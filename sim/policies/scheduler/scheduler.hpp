@@ -111,9 +111,12 @@ struct Room {
 /// victim is the new head of the queue, and waits for blocks.
 [[nodiscard]] Room make_room_for_decodes(const SchedulerView& view, StepPlan& plan);
 
-/// Admits whole prompts from the head of the queue while slots, `token_budget` and blocks last, and
+/// Whether a prompt may be computed in pieces.
+enum class Prompts : std::uint8_t { whole, in_pieces };
+
+/// Admits requests from the head of the queue while slots, `token_budget` and blocks last, and
 /// notes in `plan.blocked` what stopped it.
-void admit_whole_prompts(const SchedulerView& view, const Room& room, std::int64_t token_budget,
-                         StepPlan& plan);
+void admit(const SchedulerView& view, const Room& room, std::int64_t token_budget, Prompts prompts,
+           StepPlan& plan);
 
 }  // namespace tokenline

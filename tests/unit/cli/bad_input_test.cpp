@@ -233,8 +233,10 @@ TEST_CASE("a file that cannot be read is named", "[cli]") {
       {"run nope.yaml", "nope.yaml:1:1: error: no such file"},
       {"run .", ".:1:1: error: is a directory, not a file"},
       {"compare nope.yaml", "nope.yaml:1:1: error: no such file"},
-      {"run scenario.yaml --set model=nope.json", "nope.json:1:1: error: no such file"},
-      {"run scenario.yaml --set cluster.gpu=nope.yaml", "nope.yaml:1:1: error: no such file"},
+      {"run scenario.yaml --set model=nope.json",
+       "--set model=nope.json:1:1: error: model: there is no file 'nope.json'"},
+      {"run scenario.yaml --set cluster.gpu=nope.yaml",
+       "--set cluster.gpu=nope.yaml:1:1: error: cluster.gpu: there is no file 'nope.yaml'"},
       {"run scenario.yaml --set cluster.gpu=./", "./:1:1: error: is a directory, not a file"},
   };
   const Correct folder;
@@ -254,10 +256,11 @@ TEST_CASE("a mistake of usage names the word, and the nearest one known", "[cli]
       {"run scenario.yaml --seed", "the required argument for option '--seed' is missing"},
       {"run scenario.yaml --seed 1 --seed 2", "option '--seed' is given twice"},
       {"run scenario.yaml --out scenario.yaml", "scenario.yaml: Not a directory"},
-      {"run scenario.yaml --out .", ".: not empty and without summary.json"},
+      {"run scenario.yaml --out .", ".: not empty and without a summary.json of ours"},
+      {"run scenario.yaml --out ''", "the directory for results has an empty name"},
       {"compare", "STUDY is missing"},
       {"compare study.yaml --threads none", "--threads none: expected a whole number"},
-      {"list", "models, gpus, policies or engines is missing"},
+      {"list", "what to list is missing: tokenline list {models,gpus,policies,engines}"},
       {"describe h100", "unknown name 'h100'"},
   };
   const Correct folder;

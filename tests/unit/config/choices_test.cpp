@@ -166,3 +166,11 @@ TEST_CASE("a data file is found from the folder of the file that names it", "[co
   CHECK(root.file_path("a", "../x.csv") == "dir/../x.csv");
   CHECK(root.file_path("a", "/tmp/x.csv") == "/tmp/x.csv");
 }
+
+TEST_CASE("a required text must not be empty, one with a default may be", "[config]") {
+  Document document(parse_yaml("m.yaml", "name: ''\nnote: ''\n"));
+  Reader root(document);
+  CHECK(root.text({"name", "name"}).empty());
+  CHECK(root.text({"note", "remark"}, "none").empty());
+  CHECK_THROWS_WITH(document.throw_if_errors(), "m.yaml:1:7: error: name: must not be empty");
+}

@@ -194,14 +194,22 @@ TEST_CASE("a measure window must not end before it begins", "[scenario]") {
 
 TEST_CASE("a step must hold the decodes, and whole prompts where they are not cut", "[scenario]") {
   is_one(mistakes_with_engine("max_model_len: 4096, max_num_seqs: 64, max_num_batched_tokens: 63"),
-         "4:73: error: engine.max_num_batched_tokens: 63 is less than max_num_seqs (64)");
+         "4:73: error: engine.max_num_batched_tokens: max_num_batched_tokens (63) is less than "
+         "max_num_seqs (64)");
   for (const char* scheduler : {"orca", "static", "prefill_first"})
     is_one(mistakes_with_engine(std::string("max_model_len: 4096, max_num_batched_tokens: 4095, "
                                             "scheduler: ") +
                                 scheduler),
-           "4:55: error: engine.max_num_batched_tokens: 4095 is less than max_model_len (4096)",
+           "4:55: error: engine.max_num_batched_tokens: max_num_batched_tokens (4095) is less than "
+           "max_model_len (4096)",
            "scheduler: chunked");
   CHECK(mistakes_with_engine("max_model_len: 4096, max_num_batched_tokens: 4095").empty());
+}
+
+TEST_CASE("what contradicts a preset is blamed on the key that was given", "[scenario]") {
+  is_one(mistakes_with_engine("max_num_seqs: 9000"), "4:24: error: engine.max_num_seqs: ");
+  is_one(mistakes_with_engine("max_model_len: 16384, scheduler: orca"),
+         "4:25: error: engine.max_model_len: ", "scheduler: chunked");
 }
 
 TEST_CASE("more tokens than the model has positions are refused unless allowed", "[scenario]") {

@@ -135,6 +135,15 @@ TEST_CASE("a refused advance changes nothing") {
   CHECK(sim.fingerprint() == before);
 }
 
+TEST_CASE("a sample moves the clock and changes nothing") {
+  Simulation sim;
+  sim.at(TimePoint{} + 5ns, Phase::arrival, [] {});
+  sim.at(TimePoint{} + 9ns, Phase::sample, [] {});
+  sim.run();
+  CHECK(sim.now() == TimePoint{} + 9ns);
+  CHECK(sim.last_change() == TimePoint{} + 5ns);
+}
+
 TEST_CASE("the fingerprint tells apart time, phase and order of scheduling") {
   const auto fingerprint = [](Duration first, Phase phase, Duration second) {
     Simulation sim;

@@ -130,3 +130,18 @@ TEST_CASE("zero layers and unknown families are refused", "[models]") {
 TEST_CASE("an unknown model name gets a suggestion", "[models]") {
   CHECK_THROWS_WITH(models::load_model("llama-2-70"), Contains("did you mean 'llama-2-70b'?"));
 }
+
+TEST_CASE("what a mistaken size would contradict is not reported besides", "[models]") {
+  const auto report = [](const std::string& fields) -> std::string {
+    try {
+      (void)read(fields);
+    } catch (const config::ConfigError& error) {
+      return error.what();
+    }
+    return {};
+  };
+  CHECK_THAT(report(R"(, "num_attention_heads": "8", "num_key_value_heads": 8)"),
+             Contains("num_attention_heads: expected an integer") && !Contains("do not divide"));
+  CHECK_THAT(report(heads + R"(, "num_experts": "16", "num_experts_per_tok": 2)"),
+             Contains("num_experts: expected an integer") && !Contains("experts per token"));
+}

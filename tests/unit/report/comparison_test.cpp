@@ -134,6 +134,40 @@ TEST_CASE("a study gives the same bytes on any number of threads", "[report]") {
             config::read_file(scratch / "many/" + folder + "/" + name));
 }
 
+TEST_CASE("a variant called like the file of the comparison has another folder", "[report]") {
+  const Scratch scratch;
+  write_file(scratch / "base.yaml", small_scenario);
+  write_file(scratch / "study.yaml",
+             "study: s\nbase: base.yaml\ncolumns: [all.completed]\n"
+             "variants: [{name: compare.json}]\n");
+  Study study = load_study(scratch / "study.yaml");
+  const Comparison comparison = compare(study, {.threads = 1, .out = scratch / "out"});
+  CHECK(config::read_file(scratch / "out/compare.json") == comparison_json(comparison));
+  CHECK(std::filesystem::exists(scratch / "out/compare.json-2/summary.json"));
+  CHECK_NOTHROW(
+      compare(study = load_study(scratch / "study.yaml"), {.threads = 1, .out = scratch / "out"}));
+}
+
+TEST_CASE("a comparison does not write where a variant reads", "[report]") {
+  const Scratch scratch;
+  const std::string traffic =
+      "model: llama-3.1-8b\ncluster: {gpu: h100_sxm}\nengine: {max_model_len: 4096}\n"
+      "traffic: {again: {trace: {file: out/a/requests.csv, format: csv}}}\n";
+  write_file(scratch / "base.yaml", small_scenario);
+  write_file(scratch / "replay.yaml", "scenario: replay\n" + traffic);
+  write_file(scratch / "study.yaml",
+             "study: s\ncolumns: [all.completed]\n"
+             "variants: [{name: a, base: base.yaml}]\n");
+  Study first = load_study(scratch / "study.yaml");
+  static_cast<void>(compare(first, {.threads = 1, .out = scratch / "out"}));
+  write_file(scratch / "study.yaml",
+             "study: s\ncolumns: [all.completed]\n"
+             "variants: [{name: a, base: base.yaml}, {name: b, base: replay.yaml}]\n");
+  Study second = load_study(scratch / "study.yaml");
+  CHECK_THROWS_WITH(compare(second, {.threads = 1, .out = scratch / "out"}),
+                    Contains("requests.csv"));
+}
+
 TEST_CASE("the text of a comparison holds claims, ranking and verdicts", "[report]") {
   const Scratch scratch;
   Study study = load_study(write_study(scratch));

@@ -91,8 +91,47 @@ TEST_CASE("a directory of somebody else's is not written to", "[report]") {
   write_file(scratch / "new/nested/notes.txt", "mine");
   CHECK_THROWS_AS(claim_directory(scratch / "new/nested", run_marker), OutputError);
   write_file(scratch / "new/nested/summary.json", "{}");
+  CHECK_THROWS_AS(claim_directory(scratch / "new/nested", run_marker), OutputError);
+  write_file(scratch / "new/nested/summary.json", "{\n  \"tokenline\": \"1\"}");
   CHECK_NOTHROW(claim_directory(scratch / "new/nested", run_marker));
   CHECK_THROWS_AS(claim_directory(scratch / "new/nested/notes.txt", run_marker), OutputError);
+}
+
+TEST_CASE("a directory without a name is refused in words", "[report]") {
+  CHECK_THROWS_WITH(claim_directory("", run_marker), Catch::Contains("empty name"));
+}
+
+TEST_CASE("a directory that holds an input of the run is not written to", "[report]") {
+  const Scratch scratch;
+  Scenario first = parse_scenario("small.yaml", std::string(small_scenario));
+  run_into(scratch / "first", first);
+  fs::create_directory_symlink(scratch / "first", scratch / "linked");
+  write_file(scratch / "replay.yaml",
+             "scenario: replay\nmodel: llama-3.1-8b\ncluster: {gpu: h100_sxm}\n"
+             "engine: {max_model_len: 4096}\n"
+             "traffic: {again: {trace: {file: first/requests.csv, format: csv}}}\n");
+  const auto inputs = input_files(load_scenario(scratch / "replay.yaml"));
+  CHECK_THROWS_WITH(refuse_inputs(scratch / "first", inputs),
+                    Catch::Contains("'requests.csv', which the scenario reads"));
+  CHECK_THROWS_AS(refuse_inputs(scratch / "linked/", inputs), OutputError);
+  CHECK_NOTHROW(refuse_inputs(scratch / "second", inputs));
+}
+
+TEST_CASE("data files are found from a run directory behind a symbolic link", "[report]") {
+  const Scratch scratch;
+  fs::create_directories(scratch / "in");
+  fs::create_directories(scratch / "far/away/results");
+  fs::create_directory_symlink(scratch / "far/away/results", scratch / "out");
+  write_file(scratch / "in/lengths.csv", "100\n200\n");
+  write_file(scratch / "in/s.yaml", std::string(small_scenario));
+  Scenario scenario = load_scenario(
+      scratch / "in/s.yaml",
+      {.overrides = {"traffic.chat.prompt_tokens={distribution: empirical, file: lengths.csv}"}});
+  run_into(scratch / "out/run", scenario);
+  Scenario again = load_scenario(scratch / "out/run/config.yaml");
+  run_into(scratch / "again", again);
+  CHECK(config::read_file(scratch / "again/requests.csv") ==
+        config::read_file(scratch / "out/run/requests.csv"));
 }
 
 TEST_CASE("a file that cannot be written is reported with its path", "[report]") {

@@ -88,8 +88,8 @@ variants:
 TEST_CASE("a mistake of a shared base is reported once", "[report]") {
   const StudyFolder folder;
   folder.add("base.yaml", std::string(small_scenario) + "bogus: 1\n");
-  const std::string report =
-      folder.mistakes("study: s\nbase: base.yaml\ncolumns: []\nvariants: [{name: a}, {name: b}]\n");
+  const std::string report = folder.mistakes(
+      "study: s\nbase: base.yaml\ncolumns: [all.completed]\nvariants: [{name: a}, {name: b}]\n");
   const std::string message = "unknown key (variant 'a')";
   CHECK_THAT(report, Contains(message));
   CHECK_THAT(report, !Contains("variant 'b'"));
@@ -130,7 +130,7 @@ TEST_CASE("a column may be empty for some variants", "[report]") {
 TEST_CASE("names of variants are unique and claims name one of them", "[report]") {
   const std::string report = StudyFolder().mistakes(R"(study: s
 base: base.yaml
-columns: []
+columns: [all.completed]
 variants: [{name: first}, {name: first}]
 claims: [{what: w, variant: frist1, metric: all.failed, claimed: 1}]
 )");
@@ -141,17 +141,17 @@ claims: [{what: w, variant: frist1, metric: all.failed, claimed: 1}]
 
 TEST_CASE("a base must be given and exist", "[report]") {
   const StudyFolder folder;
-  CHECK_THAT(folder.mistakes("study: s\ncolumns: []\nvariants: [{name: a}]\n"),
+  CHECK_THAT(folder.mistakes("study: s\ncolumns: [all.completed]\nvariants: [{name: a}]\n"),
              Contains("study.yaml:3:12: error: variants[0]: no scenario"));
-  CHECK_THAT(
-      folder.mistakes("study: s\nbase: nope.yaml\ncolumns: []\nvariants: [{name: a}, {name: b}]\n"),
-      Contains("study.yaml:2:7: error: base: there is no file 'nope.yaml'"));
+  CHECK_THAT(folder.mistakes("study: s\nbase: nope.yaml\ncolumns: [all.completed]\nvariants: "
+                             "[{name: a}, {name: b}]\n"),
+             Contains("study.yaml:2:7: error: base: there is no file 'nope.yaml'"));
 }
 
 TEST_CASE("a claim states exactly one figure", "[report]") {
   const StudyFolder folder;
   const std::string start =
-      "study: s\nbase: base.yaml\ncolumns: []\nvariants: [{name: a}]\n"
+      "study: s\nbase: base.yaml\ncolumns: [all.completed]\nvariants: [{name: a}]\n"
       "claims: [{what: w, variant: a, metric: all.failed";
   CHECK_THAT(folder.mistakes(start + "}]\n"), Contains("exactly one of claimed"));
   CHECK_THAT(folder.mistakes(start + ", claimed: 1, at_most: 2}]\n"),
@@ -164,7 +164,7 @@ TEST_CASE("a claim states exactly one figure", "[report]") {
 TEST_CASE("unknown keys of a study, a variant and a claim are mistakes", "[report]") {
   const std::string report = StudyFolder().mistakes(R"(study: s
 base: base.yaml
-columns: []
+columns: [all.completed]
 colums: []
 variants: [{name: a, nme: b}]
 claims: [{what: w, variant: a, metric: all.failed, claimed: 1, y: 2}]

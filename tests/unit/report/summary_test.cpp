@@ -54,11 +54,15 @@ TEST_CASE("utilisations of an instance are its work over peak times elapsed", "[
                                                      .gpus = 8,
                                                      .peak_16bit = FlopsPerSecond(1e12),
                                                      .bandwidth = BytesPerSecond(1e12),
-                                                     .memory = Bytes(80e9)});
+                                                     .memory = Bytes(80e9),
+                                                     .pool_block_size = 16,
+                                                     .kv_bytes_per_token = Bytes(131072)});
   const auto value = [&](std::string_view key) { return summary.figures.find(key)->value; };
   CHECK(value("busy_fraction") == 15.0 / 20);
   CHECK(value("flops_utilization") == Approx(4.0 / 20));
   CHECK(value("bandwidth_utilization") == Approx(5.0 / 20));
+  CHECK(value("kv_pool_tokens") == 200.0 * 16);
+  CHECK(value("kv_bytes_per_token") == 131072.0);
   CHECK(value("kv_peak_fraction") == 150.0 / 200);
   CHECK(value("kv_waste_fraction") == Approx(0.03));
   CHECK(value("hbm_peak_fraction") == Approx(0.9));
@@ -71,7 +75,22 @@ TEST_CASE("utilisations of an instance are its work over peak times elapsed", "[
 TEST_CASE("an instance that never ran has no utilisation", "[report]") {
   const auto summary = summarize_instance({}, {});
   for (const Figure& figure : summary.figures.all())
-    if (!figure.whole && figure.key != "down_s") CHECK_FALSE(figure.value);
+    if (!figure.whole && figure.key != "down_s" && figure.key != "kv_bytes_per_token")
+      CHECK_FALSE(figure.value);
+}
+
+TEST_CASE("the pool in tokens is its blocks times the tokens of one, in every layout", "[report]") {
+  for (const auto& [layout, block] : {std::pair{"paged", 16}, std::pair{"contiguous", 4096}}) {
+    INFO(layout);
+    Scenario scenario = small({.overrides = {std::string("engine.kv_layout=") + layout}});
+    const RunResult result = run(scenario);
+    const Json json = Json::parse(summary_json(summarize(scenario, result)));
+    const Json& instance = json["instances"][0];
+    CHECK(json["engine"]["block_size"] == block);
+    CHECK(instance["kv_pool_tokens"] == instance["kv_blocks"].get<std::int64_t>() * block);
+    // 2 (keys, values) x 32 layers x 8 heads x 128 wide x 2 bytes.
+    CHECK(instance["kv_bytes_per_token"] == 2 * 32 * 8 * 128 * 2);
+  }
 }
 
 TEST_CASE("summary.json has the documented members in their order", "[report]") {

@@ -164,7 +164,7 @@ TEST_CASE("every mistake of a class is reported at its place", "[traffic]") {
       {chat(poisson, "stop: 1 s", "{distribution: lognormal, mean: 9000, sigma: 0.1, max: 10}"),
        "prompt_tokens.mean: only 0 % of this distribution lies in [1, 10]"},
       {chat(poisson, "stop: 1 s", "{distribution: empirical, file: none.csv}"),
-       "none.csv:1:1: error: trace: "},
+       "s.yaml:5:52: error: traffic.chat.prompt_tokens.file: there is no file 'none.csv'"},
       {"traffic:\n  all:\n    arrival: " + poisson +
            "\n    stop: 1 s\n    prompt_tokens: 1\n    output_tokens: 1\n",
        "traffic.all: 'all' is the sum of the classes"},
@@ -176,7 +176,8 @@ TEST_CASE("every mistake of a class is reported at its place", "[traffic]") {
       {"traffic:\n  a:\n    trace: {file: t.csv, format: csv, limit: 0}\n",
        "traffic.a.trace.limit: "},
       {"traffic:\n  a:\n    trace: {file: t.csv, format: mooncake}\n", "traffic.a.trace.format: "},
-      {"traffic:\n  a:\n    trace: {file: none.csv, format: csv}\n", "none.csv:1:1: error: trace"},
+      {"traffic:\n  a:\n    trace: {file: none.csv, format: csv}\n",
+       "s.yaml:3:19: error: traffic.a.trace.file: there is no file 'none.csv'"},
       {"traffic:\n  a:\n    arrival: " + poisson + "\n    trace: {file: none.csv, format: csv}\n",
        "s.yaml:3:5: error: traffic.a: a class is either generated (arrival) or replayed (trace): "
        "here are both"},
@@ -197,7 +198,7 @@ TEST_CASE("one mistake is one message: what depends on a wrong value stays silen
       chat("{process: poisson, rate: [{at: 0 s, rate: 5}]}"),
       chat(poisson, "stop: 1 s", "{distribution: zipf, mean: 4}"),
       chat(poisson, "stop: 1 s", "{distribution: lognormal, mean: x, sigma: 1, max: 9}"),
-      "traffic:\n  a:\n    trace: {file: none.csv, format: mooncake}\n"};
+      "traffic:\n  a:\n    trace: {file: /dev/null, format: mooncake}\n"};
   for (const auto& yaml : yamls) {
     INFO(yaml);
     const std::string found = mistakes("s.yaml", yaml);

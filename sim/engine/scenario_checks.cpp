@@ -1,0 +1,110 @@
+#include "sim/engine/scenario_checks.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace tokenline {
+namespace {
+
+double gib(Bytes bytes) { return bytes.value() / 0x1p30; }
+
+/// A pool that grows on demand may crash under load, but a single request must be able to run:
+/// otherwise every attempt would crash.
+void check_alone(const Scenario& scenario, const config::Reader& section) {
+  const EngineConfig& engine = scenario.engine;
+  if (engine.kv_sizing != KvSizing::on_demand) return;
+  const std::int64_t longest = engine.max_model_len;
+  const std::int64_t piece = std::min(longest, engine.max_num_batched_tokens);
+  const std::int64_t block = engine.pool_block_size();
+  const Bytes alone = scenario.memory.in_use(engine.kv_sizing, (longest + block - 1) / block,
+                                             scenario.cost->activations(piece, 1, piece * longest));
+  if (alone > scenario.memory.capacity)
+    section.error("max_model_len",
+                  fmt::format("a single request of {} tokens takes {:.1f} of the GPU's {:.1f} "
+                              "GiB: every attempt would run out of memory",
+                              longest, gib(alone), gib(scenario.memory.capacity)));
+}
+
+}  // namespace
+
+void check_lengths(const Scenario& scenario, const config::Reader& root) {
+  for (const auto& longest : scenario.traffic.longest)
+    if (longest.total_tokens > scenario.engine.max_model_len)
+      root.document().error(
+          longest.where, longest.path,
+          fmt::format("a request of {} prompt tokens and {} in all exceeds max_model_len ({})",
+                      longest.prompt_tokens, longest.total_tokens, scenario.engine.max_model_len),
+          "raise engine.max_model_len, or bound the lengths");
+}
+
+bool check_sharding(const Scenario& scenario, const ScenarioSections& sections,
+                    const models::Architecture& model) {
+  const std::int64_t degree = scenario.cluster.tensor_parallel_size;
+  for (const auto& [what, size] : {std::pair{"attention heads", model.attention_heads},
+                                   std::pair{"MLP columns", model.intermediate_size}})
+    if (size % degree != 0) {
+      sections.cluster.error(
+          "tensor_parallel_size",
+          fmt::format("{} does not divide the {} {} of {}", degree, size, what, model.name));
+      return false;
+    }
+  return true;
+}
+
+bool check_priced(const hw::StepSetup& setup, const ScenarioSections& sections) {
+  // What to change is found by leaving out one choice after the other.
+  hw::StepSetup part = setup;
+  part.tensor_parallel_size = 1;
+  part.prefill_kernel = hw::PrefillKernel::fa2;
+  if (const std::string reason = hw::StepCost::first_refusal(part); !reason.empty()) {
+    sections.root.error("model", reason);
+    return false;
+  }
+  part.prefill_kernel = setup.prefill_kernel;
+  if (const std::string reason = hw::StepCost::first_refusal(part); !reason.empty()) {
+    sections.engine.error("prefill_attention", reason);
+    return false;
+  }
+  const std::string reason = hw::StepCost::first_refusal(setup);
+  if (!reason.empty()) sections.cluster.error("tensor_parallel_size", reason);
+  return reason.empty();
+}
+
+void check_memory(const Scenario& scenario, const ScenarioSections& sections) {
+  const MemoryPlan& plan = scenario.memory;
+  const EngineConfig& engine = scenario.engine;
+  if (plan.blocks <= 0) {
+    sections.cluster.error(
+        "tensor_parallel_size",
+        fmt::format("{} does not fit {}: weights {:.1f} GiB + activations {:.1f} GiB + non-torch "
+                    "{:.1f} GiB per GPU leave no KV block of {:.1f} usable GiB",
+                    scenario.cost->setup().model.name, scenario.cost->setup().gpu.name,
+                    gib(plan.weights), gib(plan.activation_peak), gib(plan.non_torch),
+                    gib(plan.budget)),
+        "more GPUs per replica, a smaller max_num_batched_tokens, or more "
+        "gpu_memory_utilization");
+    return;
+  }
+  if (engine.num_gpu_blocks_override &&
+      plan.in_use(engine.kv_sizing, 0, plan.activation_peak) > plan.capacity)
+    sections.engine.error("num_gpu_blocks_override",
+                          fmt::format("{} blocks of {:.3f} GiB do not fit the GPU's {:.1f} GiB "
+                                      "beside weights and activations",
+                                      plan.blocks, gib(plan.block), gib(plan.capacity)));
+  const std::int64_t block = engine.pool_block_size();
+  const std::int64_t watermark = engine.watermark_blocks(plan.blocks);
+  const std::int64_t needed = (engine.max_model_len + block - 1) / block;
+  if (needed > plan.blocks - watermark)
+    sections.engine.error(
+        "max_model_len",
+        fmt::format("a request of {} tokens needs {} KV blocks; the pool has {}, of "
+                    "which {} stay free as watermark",
+                    engine.max_model_len, needed, plan.blocks, watermark),
+        "lower max_model_len, or give the replica more memory");
+  check_alone(scenario, sections.engine);
+}
+
+}  // namespace tokenline

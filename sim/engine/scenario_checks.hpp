@@ -1,0 +1,28 @@
+#pragma once
+
+#include "sim/engine/scenario.hpp"
+
+namespace tokenline {
+
+/// The sections of a scenario that its cross-checks report to.
+struct ScenarioSections {
+  const config::Reader& root;
+  const config::Reader& cluster;
+  const config::Reader& engine;
+};
+
+/// No source offers a request longer than max_model_len. Reported at the length or the trace's row.
+void check_lengths(const Scenario& scenario, const config::Reader& root);
+
+/// Whether the tensor-parallel degree divides what it shards.
+[[nodiscard]] bool check_sharding(const Scenario& scenario, const ScenarioSections& sections,
+                                  const models::Architecture& model);
+
+/// Whether the cost model covers the setup; what it does not is reported at the key to change.
+[[nodiscard]] bool check_priced(const hw::StepSetup& setup, const ScenarioSections& sections);
+
+/// The weights fit, the pool holds the longest request beside the watermark, and a pool that grows
+/// on demand can run a request that is alone. Needs the scenario's cost and memory plan.
+void check_memory(const Scenario& scenario, const ScenarioSections& sections);
+
+}  // namespace tokenline
