@@ -67,7 +67,7 @@ void Cluster::schedule_next(std::size_t source) {
   if (!next_[source]) return;
   // Captures two words, so that std::function does not allocate.
   simulation_.at(next_[source]->when, Phase::arrival, [this, source] {
-    const traffic::Arrival arrival = *next_[source];
+    const traffic::Arrival arrival = next_[source].value();
     schedule_next(source);
     arrive(source, arrival);
   });
@@ -137,6 +137,7 @@ void Cluster::ended(std::uint32_t request) {
 
 std::vector<InstanceStats> Cluster::snapshot() const {
   std::vector<InstanceStats> all;
+  all.reserve(instances_.size());
   for (const auto& instance : instances_) all.push_back(instance->stats());
   return all;
 }

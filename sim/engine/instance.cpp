@@ -135,7 +135,7 @@ void Instance::crash() {
   std::vector<std::uint32_t> lost;
   while (!running_.empty()) {
     const SequenceId id = running_.front();
-    Sequence& sequence = store_[id];
+    const Sequence& sequence = store_[id];
     lost.push_back(sequence.request);
     if (sequence.stored == sequence.prefill_tokens) {  // it decodes
       const bool stepped = batch_.stored(id) > sequence.stored;

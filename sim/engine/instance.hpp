@@ -65,18 +65,20 @@ class Instance final : private SchedulerView {
   };
 
   // SchedulerView
-  std::int64_t running() const override {
+  [[nodiscard]] std::int64_t running() const override {
     return running_count_ + static_cast<std::int64_t>(held_.size());
   }
-  std::int64_t decoding() const override { return batch_.size(); }
-  std::int64_t decode_growth() const override { return batch_.growth(); }
-  std::int64_t free_blocks() const override { return pool_.free(); }
-  std::optional<PartialPrefill> partial() const override;
-  std::int64_t waiting() const override { return static_cast<std::int64_t>(waiting_.size()); }
-  std::int64_t waiting_tokens(std::int64_t i) const override {
+  [[nodiscard]] std::int64_t decoding() const override { return batch_.size(); }
+  [[nodiscard]] std::int64_t decode_growth() const override { return batch_.growth(); }
+  [[nodiscard]] std::int64_t free_blocks() const override { return pool_.free(); }
+  [[nodiscard]] std::optional<PartialPrefill> partial() const override;
+  [[nodiscard]] std::int64_t waiting() const override {
+    return static_cast<std::int64_t>(waiting_.size());
+  }
+  [[nodiscard]] std::int64_t waiting_tokens(std::int64_t i) const override {
     return store_[waiting_[static_cast<std::size_t>(i)]].prefill_tokens;
   }
-  RunningView running_from_back(std::int64_t i) const override;
+  [[nodiscard]] RunningView running_from_back(std::int64_t i) const override;
 
   // instance.cpp: the loop
   void wake();

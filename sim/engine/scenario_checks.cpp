@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
+#include <string_view>
 
 namespace tokenline {
 namespace {
@@ -43,15 +43,14 @@ void check_lengths(const Scenario& scenario, const config::Reader& root) {
 bool check_sharding(const Scenario& scenario, const ScenarioSections& sections,
                     const models::Architecture& model) {
   const std::int64_t degree = scenario.cluster.tensor_parallel_size;
-  for (const auto& [what, size] : {std::pair{"attention heads", model.attention_heads},
-                                   std::pair{"MLP columns", model.intermediate_size}})
-    if (size % degree != 0) {
-      sections.cluster.error(
-          "tensor_parallel_size",
-          fmt::format("{} does not divide the {} {} of {}", degree, size, what, model.name));
-      return false;
-    }
-  return true;
+  const auto divides = [&](std::int64_t size, std::string_view what) {
+    if (size % degree == 0) return true;
+    sections.cluster.error("tensor_parallel_size", fmt::format("{} does not divide the {} {} of {}",
+                                                               degree, size, what, model.name));
+    return false;
+  };
+  return divides(model.attention_heads, "attention heads") &&
+         divides(model.intermediate_size, "MLP columns");
 }
 
 bool check_priced(const hw::StepSetup& setup, const ScenarioSections& sections) {

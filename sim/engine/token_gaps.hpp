@@ -25,9 +25,9 @@ class TokenGaps {
 
  private:
   struct Group {
-    TimePoint when;
-    std::uint32_t class_index;
-    std::int64_t count;
+    TimePoint when{};
+    std::uint32_t class_index = 0;
+    std::int64_t count = 0;
   };
 
   TimePoint base_time_{};

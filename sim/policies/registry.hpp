@@ -32,6 +32,7 @@ class Registry {
 
   [[nodiscard]] std::vector<std::string> names() const {
     std::vector<std::string> out;
+    out.reserve(entries_.size());
     for (const auto& [name, entry] : entries_) out.push_back(name);
     return out;
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "sim/base/check.hpp"
@@ -19,7 +20,7 @@ class TimeAverage {
     integral_ = integral(now);
     since_ = now;
     value_ = value;
-    if (value > peak_) peak_ = value;
+    peak_ = std::max(peak_, value);
   }
   void add(TimePoint now, std::int64_t change) { set(now, value_ + change); }
 

@@ -17,7 +17,7 @@ class Static final : public Scheduler {
     if (view.waiting() > 0 || plan.preemptions > 0) plan.blocked = Blocked::sequence_slot;
   }
 
-  bool holds_finished() const override { return true; }
+  [[nodiscard]] bool holds_finished() const override { return true; }
 };
 
 }  // namespace
