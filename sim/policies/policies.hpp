@@ -15,8 +15,4 @@ struct Policies {
 /// The policies listed in policies.def.
 [[nodiscard]] Policies builtin_policies();
 
-#define POLICY(kind, name) void register_##kind##_##name(Policies&);
-#include "sim/policies/policies.def"
-#undef POLICY
-
 }  // namespace tokenline

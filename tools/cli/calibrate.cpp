@@ -1,5 +1,9 @@
 #include "calib/calibrate.hpp"
 
+#include <fmt/format.h>
+
+#include <filesystem>
+
 #include "sim/report/run_directory.hpp"
 #include "tools/cli/arguments.hpp"
 #include "tools/cli/commands.hpp"
@@ -22,6 +26,19 @@ Usage usage() {
                   std::string(exit_codes())};
 }
 
+/// The entry must not replace what it is fitted to.
+void refuse_to_overwrite(const std::string& output, const std::string& operators,
+                         const std::string& datasheet) {
+  namespace fs = std::filesystem;
+  const auto resolved = [](const std::string& path) {
+    return fs::weakly_canonical(fs::absolute(path));
+  };
+  const fs::path written = resolved(output);
+  if (written == resolved(datasheet) || written.parent_path() == resolved(operators))
+    throw report::OutputError(
+        fmt::format("{}: would overwrite an input; name another file", output));
+}
+
 }  // namespace
 
 Outcome calibrate_command(const std::vector<std::string>& words) {
@@ -31,6 +48,7 @@ Outcome calibrate_command(const std::vector<std::string>& words) {
   const std::string operators = arguments->required("operators");
   const std::string datasheet = arguments->required("datasheet");
   const std::string output = arguments->required("output");
+  refuse_to_overwrite(output, operators, datasheet);
   report::write_file(output, calib::calibrate_to_yaml(gpu, operators, datasheet));
   return {};
 }

@@ -117,7 +117,12 @@ TEST_CASE("mistakes of files and options are exit code 2 and located", "[cli]") 
   refuses("describe llama-2-70", "did you mean 'llama-2-70b'?");
   refuses("list gpu", "did you mean 'gpus'?");
   refuses("calibrate --gpu x", "option '--operators' is missing");
-  refuses("calibrate --gpu x --operators . --datasheet nope.yaml -o y", "nope.yaml");
+  refuses("calibrate --gpu x --operators . --datasheet nope.yaml -o y/z", "nope.yaml");
+  refuses(
+      "calibrate --gpu x --operators y --datasheet small.yaml -o ../$(basename $PWD)/small.yaml",
+      "would overwrite an input");
+  refuses("calibrate --gpu x --operators . --datasheet nope.yaml -o gemm.csv",
+          "would overwrite an input");
 }
 
 TEST_CASE("a full disk and a closed pipe are reported", "[cli]") {

@@ -1,5 +1,6 @@
 #include "hwmodels/gpu.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "sim/config/node.hpp"
@@ -8,7 +9,9 @@ using namespace tokenline;
 using Catch::Contains;
 
 TEST_CASE("the catalog holds an A100 and an H100", "[hwmodels]") {
-  REQUIRE(hw::gpu_names() == std::vector<std::string>{"a100_sxm_80gb", "h100_sxm"});
+  const auto names = hw::gpu_names();
+  for (const char* known : {"a100_sxm_80gb", "h100_sxm"})
+    CHECK(std::ranges::count(names, known) == 1);
   for (const auto& name : hw::gpu_names()) CHECK(hw::load_gpu(name).name == name);
 }
 

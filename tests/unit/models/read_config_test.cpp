@@ -83,7 +83,7 @@ TEST_CASE("the quantisation method is read, ModelOpt's by its algorithm", "[mode
 
 TEST_CASE("every shipped preset is read and keeps its name", "[models]") {
   const auto names = models::model_names();
-  CHECK(names.size() == 27);
+  CHECK(names.size() >= 27);
   CHECK(std::is_sorted(names.begin(), names.end()));
   for (const auto& name : names) {
     INFO(name);
