@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "sim/base/check.hpp"
@@ -200,6 +201,20 @@ std::string Reader::file_path(std::string_view key, const std::string& file) con
   std::string named_in = where(key).file;
   if (named_in.starts_with("--set ")) named_in = state_->document->root_.where.file;
   return (std::filesystem::path(named_in).parent_path() / file).string();
+}
+
+std::string Reader::existing_file(std::string_view key, const std::string& file) const {
+  if (file.empty()) return {};
+  std::string path = file_path(key, file);
+  std::error_code ignored;
+  if (std::filesystem::exists(path, ignored)) return path;
+  error(key, fmt::format("there is no file '{}'", path));
+  return {};
+}
+
+bool is_file_name(std::string_view value) {
+  return value.find('/') != std::string_view::npos || value.ends_with(".json") ||
+         value.ends_with(".yaml");
 }
 
 const std::string& Reader::path() const { return state_->path; }

@@ -173,6 +173,9 @@ class Reader {
   /// The path of a data file that `key` names: absolute as it is, else from the folder of the file
   /// in which the key's value stands (of the document, where an override gives it).
   [[nodiscard]] std::string file_path(std::string_view key, const std::string& file) const;
+  /// The same of a file that is there; empty for no name, and, with a mistake at the key, where
+  /// there is no such file.
+  [[nodiscard]] std::string existing_file(std::string_view key, const std::string& file) const;
   [[nodiscard]] const std::string& path() const;
   [[nodiscard]] Document& document() const;
 
@@ -188,6 +191,9 @@ class Reader {
 
   std::shared_ptr<State> state_;
 };
+
+/// Whether the value of a key that takes a built-in name or a file (a model, a GPU) means a file.
+[[nodiscard]] bool is_file_name(std::string_view value);
 
 /// Parses a quantity such as "80 GB" in base units, as a Reader does. Empty when the text is not a
 /// number and one of the units of its kind.

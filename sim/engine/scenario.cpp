@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <limits>
 
 #include "sim/base/check.hpp"
@@ -63,13 +62,9 @@ auto load_named(Reader& reader, config::Key key, const Load& load)
   const std::size_t before = reader.document().mistakes();
   const std::string name = reader.text(key);
   if (!reader.has(key.name) || reader.document().mistakes() != before) return {};
-  const bool is_path =
-      name.find('/') != std::string::npos || name.ends_with(".json") || name.ends_with(".yaml");
-  const std::string source = is_path ? reader.file_path(key.name, name) : name;
-  if (is_path && !std::filesystem::exists(source)) {
-    reader.error(key.name, fmt::format("there is no file '{}'", source));
-    return {};
-  }
+  const bool is_path = config::is_file_name(name);
+  const std::string source = is_path ? reader.existing_file(key.name, name) : name;
+  if (source.empty()) return {};
   try {
     return load(source);
   } catch (const config::ConfigError& e) {

@@ -8,6 +8,7 @@
 #include <system_error>
 #include <utility>
 
+#include "sim/config/reader.hpp"
 #include "sim/report/requests_csv.hpp"
 
 namespace tokenline::report {
@@ -47,12 +48,10 @@ class DataFiles {
         visit_files(value);
   }
 
-  /// The value of a key that takes a built-in name or a path, told apart as the scenario does.
+  /// The value of a key that takes a built-in name or a file.
   void visit_if_path(config::Node* value) const {
     if (value == nullptr) return;
-    const std::string& text = value->scalar;
-    if (text.find('/') != std::string::npos || text.ends_with(".json") || text.ends_with(".yaml"))
-      visit(*value);
+    if (config::is_file_name(value->scalar)) visit(*value);
   }
 
   std::string scenario_file_;

@@ -4,8 +4,6 @@
 
 #include <charconv>
 #include <cstdint>
-#include <filesystem>
-#include <system_error>
 #include <utility>
 
 #include "sim/config/utf8.hpp"
@@ -30,16 +28,6 @@ std::vector<std::string_view> split(std::string_view text) {
 int CsvRow::column(std::size_t field) const {
   const auto bytes = static_cast<std::size_t>(fields[field].data() - text.data());
   return config::count_characters(text.substr(0, bytes)) + 1;
-}
-
-std::string existing_file(const config::Reader& section, std::string_view key,
-                          const std::string& name) {
-  if (name.empty()) return {};
-  std::string path = section.file_path(key, name);
-  std::error_code ignored;
-  if (std::filesystem::exists(path, ignored)) return path;
-  section.error(key, fmt::format("there is no file '{}'", path));
-  return {};
 }
 
 CsvFile::CsvFile(config::Document& document, std::string file)

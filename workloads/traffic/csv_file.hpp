@@ -21,11 +21,6 @@ struct CsvRow {
   [[nodiscard]] int column(std::size_t field) const;
 };
 
-/// The path of the data file that the section's key names; empty, and a mistake at that key, where
-/// there is no such file.
-[[nodiscard]] std::string existing_file(const config::Reader& section, std::string_view key,
-                                        const std::string& name);
-
 /// A CSV file of plain fields, read line by line, and the mistakes found in it. Lines end in LF or
 /// CRLF, the last one optionally; a UTF-8 byte order mark is skipped. Quoted fields, empty lines,
 /// control bytes and invalid UTF-8 are mistakes (bytes that are no text end the reading). Mistakes

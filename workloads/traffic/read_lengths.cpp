@@ -47,7 +47,7 @@ LognormalLength read_lognormal(config::Reader& section) {
 LengthDistribution read_empirical(config::Reader& section) {
   const config::Key key{"file",
                         "One length in tokens per line, after an optional header `tokens`."};
-  const std::string path = existing_file(section, key.name, section.text(key));
+  const std::string path = section.existing_file(key.name, section.text(key));
   if (path.empty()) return FixedLength{};
   auto values = std::make_shared<std::vector<std::int64_t>>();
   CsvFile file(section.document(), path);

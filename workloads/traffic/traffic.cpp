@@ -43,7 +43,7 @@ TraceSelection read_selection(config::Reader& section) {
   TraceSelection selection;
   const std::string file =
       section.text({"file", "Path of the trace, relative to the scenario's folder."});
-  selection.file = existing_file(section, "file", file);
+  selection.file = section.existing_file("file", file);
   static const std::vector<std::string> formats{"azure", "csv"};
   const std::string format = section.word({"format", "How the file spells a request."}, formats);
   selection.format = format == "azure" ? TraceFormat::azure : TraceFormat::csv;
