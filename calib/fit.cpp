@@ -112,15 +112,6 @@ std::vector<double> fit_relative(std::span<const double> measured, std::vector<d
   return best;
 }
 
-bool held_out(std::initializer_list<std::int64_t> sizes) {
-  // FNV-1a over the sizes' bytes, folded: its lowest bits alone follow those of the input.
-  std::uint64_t digest = 0xcbf29ce484222325ULL;
-  for (const std::int64_t size : sizes)
-    for (unsigned shift = 0; shift < 64; shift += 8)
-      digest = (digest ^ (static_cast<std::uint64_t>(size) >> shift & 0xffU)) * 0x100000001b3ULL;
-  return (digest ^ digest >> 32U) % 5 == 0;
-}
-
 hw::FitError relative_error(std::span<const double> predicted, std::span<const double> measured) {
   TOKENLINE_CHECK(!predicted.empty() && predicted.size() == measured.size(),
                   "{} predictions of {} rows", predicted.size(), measured.size());

@@ -1,9 +1,7 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <functional>
-#include <initializer_list>
 #include <span>
 #include <vector>
 
@@ -21,9 +19,6 @@ using Features =
 /// every round; the best round wins. At most 8 unknowns. Deterministic: sums run in row order.
 [[nodiscard]] std::vector<double> fit_relative(std::span<const double> measured,
                                                std::vector<double> start, const Features& features);
-
-/// Whether a shape is held out of fits: one in five, by a hash of its sizes.
-[[nodiscard]] bool held_out(std::initializer_list<std::int64_t> sizes);
 
 /// Median and 90th percentile of |predicted − measured| / measured; the lists are of equal size and
 /// not empty.

@@ -5,215 +5,183 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <set>
+#include <tuple>
 
 #include "calib/fit.hpp"
-#include "calib/table.hpp"
-#include "hwmodels/kernels/all_reduce.hpp"
-#include "hwmodels/kernels/attention.hpp"
-#include "hwmodels/kernels/elementwise.hpp"
-#include "hwmodels/kernels/gemm.hpp"
+#include "hwmodels/kernels/collective.hpp"
+#include "sim/base/check.hpp"
 
 namespace tokenline::calib {
 namespace {
 
-using hw::Datasheet;
-using hw::Gpu;
-
-std::int64_t whole(double value) { return static_cast<std::int64_t>(value); }
+using Sizes = std::vector<std::int64_t>;
 
 /// To the four digits that catalogs hold.
 double rounded(double value) { return std::strtod(fmt::format("{:.4g}", value).c_str(), nullptr); }
 
-/// A fitted 1/efficiency as an efficiency; noise may ask for more than the hardware has.
-double efficiency(double inverse) { return rounded(std::min(1.0, 1.0 / inverse)); }
+/// A fitted 1/efficiency as an efficiency; noise may ask for more than the hardware has, and a term
+/// that never binds for none at all.
+double efficiency(double inverse) { return inverse <= 1.0 ? 1.0 : rounded(1.0 / inverse); }
 
-Seconds duration(double seconds) { return Seconds(rounded(seconds * 1e6) * 1e-6); }
-
-Gpu without_fits(const Datasheet& sheet) {
-  Gpu gpu;
-  static_cast<Datasheet&>(gpu) = sheet;
-  return gpu;
+/// Below a picosecond a time is what rounding leaves of zero.
+Seconds duration(double seconds) {
+  return seconds < 1e-12 ? Seconds(0.0) : Seconds(rounded(seconds * 1e6) * 1e-6);
 }
 
-struct Split {
-  Rows fitted;
-  Rows held_out;
-};
-
-/// Splits by the shape that `sizes` gives for a row.
-template <class IsHeldOut>
-Split split(const Rows& rows, IsHeldOut is_held_out) {
-  Split out;
-  for (const auto& row : rows) (is_held_out(row) ? out.held_out : out.fitted).push_back(row);
-  return out;
+/// Which of the samples are held out: every fifth shape in order, or, of few shapes, every fifth
+/// point.
+std::vector<char> held_out(std::span<const Sample> samples) {
+  std::set<Sizes> shapes;
+  std::set<std::pair<Sizes, Sizes>> points;
+  for (const Sample& sample : samples) {
+    shapes.insert(sample.shape);
+    points.insert({sample.shape, sample.point});
+  }
+  constexpr std::size_t every = 5;
+  constexpr std::size_t first = 2;
+  std::set<std::pair<Sizes, Sizes>> out;
+  std::size_t index = 0;
+  const bool by_shape = shapes.size() >= every;
+  const Sizes* last = nullptr;
+  for (const auto& point : points) {
+    if (by_shape) {
+      if (last != nullptr && *last != point.first) ++index;
+      last = &point.first;
+    }
+    if (index % every == first) out.insert(point);
+    if (!by_shape) ++index;
+  }
+  std::vector<char> flags;
+  for (const Sample& sample : samples)
+    flags.push_back(out.contains({sample.shape, sample.point}) ? 1 : 0);
+  return flags;
 }
 
-std::vector<double> measured(const Rows& rows) {
-  std::vector<double> seconds;
-  for (const auto& row : rows) seconds.push_back(row.back() * 1e-6);
-  return seconds;
+std::vector<hw::GridAxis> axes_of(std::span<const Sample> samples) {
+  std::vector<hw::GridAxis> axes;
+  const auto names = axis_names(samples.front().kernel);
+  for (std::size_t a = 0; a < names.size(); ++a) {
+    std::set<std::int64_t> values;
+    for (const Sample& sample : samples) values.insert(sample.point[a]);
+    axes.push_back({names[a], {values.begin(), values.end()}});
+  }
+  return axes;
 }
 
-/// The error of `predict(row)` on rows that end with microseconds.
-template <class Predict>
-hw::FitError error_on(const Rows& rows, Predict predict) {
+hw::KernelFit fit_constants(const hw::Datasheet& gpu, std::span<const Sample> samples,
+                            const std::vector<char>& out) {
+  std::vector<const Sample*> fitted;
+  std::vector<double> measured;
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    if (out[i] != 0) continue;
+    fitted.push_back(&samples[i]);
+    measured.push_back(samples[i].time.value());
+  }
+  const auto x =
+      fit_relative(measured, {1e-5, 1e-6, 1.5, 1.2, 1.2},
+                   [&](std::size_t i, std::span<const double> at, std::span<double> features) {
+                     const hw::KernelTerms& terms = fitted[i]->terms;
+                     const double memory = ((terms.bytes - terms.apart) / gpu.bandwidth).value();
+                     const double apart = (terms.apart / gpu.bandwidth).value();
+                     const double compute = terms.compute.value();
+                     const bool compute_bound = compute * at[2] > memory * at[3];
+                     features[0] = 1.0;
+                     features[1] = terms.blocks / static_cast<double>(gpu.sms);
+                     features[2] = compute_bound ? compute : 0.0;
+                     features[3] = compute_bound ? 0.0 : memory;
+                     features[4] = apart;
+                   });
+  hw::KernelFit fit;
+  fit.launch = duration(x[0]);
+  fit.block_overhead = duration(x[1]);
+  fit.compute_efficiency = efficiency(x[2]);
+  fit.memory_efficiency = efficiency(x[3]);
+  fit.apart_efficiency = efficiency(x[4]);
+  return fit;
+}
+
+std::shared_ptr<const hw::ResidualGrid> grid_of(const hw::Datasheet& gpu, const hw::KernelFit& fit,
+                                                std::span<const Sample> samples,
+                                                const std::vector<char>& without) {
+  auto grid =
+      std::make_shared<hw::ResidualGrid>(shape_names(samples.front().kernel), axes_of(samples));
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    const Sample& sample = samples[i];
+    if (without[i] != 0) continue;
+    grid->add(sample.shape, sample.point, sample.time / hw::roofline(gpu, fit, sample.terms).time);
+  }
+  return grid;
+}
+
+double real(std::int64_t value) { return static_cast<double>(value); }
+
+hw::Correction correction(const hw::GridSlice& slice, const Sizes& point) {
+  return point.size() == 1 ? slice.at(real(point[0])) : slice.at(real(point[0]), real(point[1]));
+}
+
+void state_errors(const hw::Datasheet& gpu, std::span<const Sample> samples,
+                  const std::vector<char>& out, hw::KernelFit& fit) {
+  std::vector<double> measured;
+  std::vector<double> roofline;
   std::vector<double> predicted;
-  for (const auto& row : rows) predicted.push_back(predict(row).value());
-  return relative_error(predicted, measured(rows));
-}
-
-std::int64_t largest(const Rows& rows, std::size_t column) {
-  double value = 0.0;
-  for (const auto& row : rows) value = std::max(value, row[column]);
-  return whole(value);
-}
-
-bool attention_held_out(const std::vector<double>& row) {
-  return held_out({whole(row[0]), whole(row[1]), whole(row[2]), whole(row[3])});
-}
-
-hw::Heads heads_of(const std::vector<double>& row) {
-  return {whole(row[1]), whole(row[2]), whole(row[0])};
-}
-
-hw::Prefill prefill_of(const std::vector<double>& row) {
-  return {.new_tokens = whole(row[4]), .batch = whole(row[3])};
-}
-
-hw::Decode decode_of(const std::vector<double>& row) {
-  return {whole(row[3]), whole(row[3]) * whole(row[4])};
+  std::map<Sizes, hw::GridSlice> slices;
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    const Sample& sample = samples[i];
+    if (out[i] == 0) continue;
+    const auto [slice, fresh] = slices.try_emplace(sample.shape);
+    if (fresh) slice->second = fit.grid->slice(sample.shape);
+    measured.push_back(sample.time.value());
+    roofline.push_back(hw::roofline(gpu, fit, sample.terms).time.value());
+    predicted.push_back(roofline.back() * correction(slice->second, sample.point).factor);
+  }
+  if (measured.empty()) return;
+  fit.roofline_error = relative_error(roofline, measured);
+  fit.error = relative_error(predicted, measured);
 }
 
 }  // namespace
 
-hw::GemmFit fit_gemm(const Datasheet& gpu, const std::string& path) {
-  const Rows rows = read_table(path, {"m", "n", "k", "latency_us"}, {{"dtype", "bfloat16"}});
-  const Split parts =
-      split(rows, [](const auto& row) { return held_out({whole(row[1]), whole(row[2])}); });
-  const auto shape = [](const auto& row) {
-    return hw::GemmShape{whole(row[0]), whole(row[1]), whole(row[2])};
-  };
-  std::vector<double> compute;
-  std::vector<double> memory;
-  for (const auto& row : parts.fitted) {
-    compute.push_back(hw::gemm_tile_time(gpu, shape(row)).value());
-    memory.push_back((hw::gemm_bytes(shape(row)) / gpu.bandwidth).value());
+hw::KernelFit fit_kernel(const hw::Datasheet& gpu, std::span<const Sample> samples) {
+  TOKENLINE_CHECK(!samples.empty(), "a fit of no samples");
+  const std::vector<char> out = held_out(samples);
+  hw::KernelFit fit = fit_constants(gpu, samples, out);
+  fit.grid = grid_of(gpu, fit, samples, out);
+  state_errors(gpu, samples, out, fit);
+  fit.grid = grid_of(gpu, fit, samples, std::vector<char>(samples.size(), 0));
+  return fit;
+}
+
+void fit_all(hw::Gpu& gpu, const std::vector<Sample>& samples) {
+  std::map<std::pair<Kernel, std::string>, std::vector<Sample>> groups;
+  for (const Sample& sample : samples) {
+    groups[{sample.kernel, sample.variant}].push_back(sample);
+    if (sample.kernel == Kernel::elementwise) groups[{sample.kernel, "other"}].push_back(sample);
   }
-  const auto x =
-      fit_relative(measured(parts.fitted), {3e-6, 1.2, 1.2},
-                   [&](std::size_t i, std::span<const double> at, std::span<double> out) {
-                     const bool compute_bound = compute[i] * at[1] > memory[i] * at[2];
-                     out[0] = 1.0;
-                     out[1] = compute_bound ? compute[i] : 0.0;
-                     out[2] = compute_bound ? 0.0 : memory[i];
-                   });
-  Gpu fitted = without_fits(gpu);
-  fitted.gemm = {.launch = duration(x[0]),
-                 .compute_efficiency = efficiency(x[1]),
-                 .memory_efficiency = efficiency(x[2]),
-                 .error = {},
-                 .max_tokens = largest(rows, 0),
-                 .max_width = std::max(largest(rows, 1), largest(rows, 2))};
-  fitted.gemm.error =
-      error_on(parts.held_out, [&](const auto& row) { return hw::gemm(fitted, shape(row)).time; });
-  return fitted.gemm;
+  for (const auto& [key, group] : groups) {
+    hw::KernelFit fit = fit_kernel(gpu, group);
+    if (key.second == "other") {
+      fit.grid = nullptr;
+      fit.error = fit.roofline_error;
+    }
+    fits_of(gpu, key.first).insert_or_assign(key.second, std::move(fit));
+  }
 }
 
-hw::PrefillFit fit_prefill(const Datasheet& gpu, const std::string& path) {
-  const Rows rows =
-      read_table(path, {"head_dim", "q_heads", "kv_heads", "batch", "q_len", "latency_us"},
-                 {{"dtype", "bfloat16"}, {"kv_dtype", "bfloat16"}});
-  const Split parts = split(rows, attention_held_out);
-  const bool hopper = gpu.generation == hw::Generation::hopper;
-  const auto kernel = hopper ? hw::PrefillKernel::fa3 : hw::PrefillKernel::fa2;
-  std::vector<hw::PrefillTerms> terms;
-  for (const auto& row : parts.fitted)
-    terms.push_back(hw::prefill_terms(gpu, kernel, heads_of(row), prefill_of(row)));
-  const auto x = fit_relative(measured(parts.fitted), {1e-5, 1e-6, 1.5, 1.2},
-                              [&](std::size_t i, std::span<const double>, std::span<double> out) {
-                                out[0] = 1.0;
-                                out[1] = terms[i].blocks / static_cast<double>(gpu.sms);
-                                out[2] = terms[i].compute.value();
-                                out[3] = (terms[i].bytes / gpu.bandwidth).value();
-                              });
-  Gpu fitted = without_fits(gpu);
-  fitted.prefill_attention = {.measured = kernel,
-                              .launch = duration(x[0]),
-                              .block_overhead = duration(x[1]),
-                              .compute_efficiency = efficiency(x[2]),
-                              .memory_efficiency = efficiency(x[3]),
-                              .error = {},
-                              .max_length = largest(rows, 4)};
-  fitted.prefill_attention.error = error_on(parts.held_out, [&](const auto& row) {
-    return hw::prefill_attention(fitted, kernel, heads_of(row), prefill_of(row)).time;
-  });
-  return fitted.prefill_attention;
-}
-
-hw::DecodeFit fit_decode(const Datasheet& gpu, const hw::PrefillFit& prefill,
-                         const std::string& path) {
-  Rows rows =
-      read_table(path, {"head_dim", "q_heads", "kv_heads", "batch", "context_len", "latency_us"},
-                 {{"dtype", "bfloat16"}, {"kv_dtype", "bfloat16"}});
-  if (gpu.generation != hw::Generation::hopper)
-    std::erase_if(rows, [](const auto& row) { return row[1] <= row[2]; });
-  const Split parts = split(rows, attention_held_out);
-  constexpr auto kernel = hw::DecodeKernel::flash_decoding;
-  std::vector<hw::DecodeTerms> terms;
-  for (const auto& row : parts.fitted)
-    terms.push_back(hw::decode_terms(gpu, kernel, heads_of(row), decode_of(row)));
-  const auto x =
-      fit_relative(measured(parts.fitted), {1e-5, 3e-6, 1.2},
-                   [&](std::size_t i, std::span<const double> at, std::span<double> out) {
-                     const double blocks = terms[i].blocks / static_cast<double>(gpu.sms);
-                     const double memory = (terms[i].bytes / gpu.bandwidth).value();
-                     const bool block_bound = blocks * at[1] > memory * at[2];
-                     out[0] = 1.0;
-                     out[1] = block_bound ? blocks : 0.0;
-                     out[2] = block_bound ? 0.0 : memory;
-                   });
-  Gpu fitted = without_fits(gpu);
-  fitted.prefill_attention = prefill;
-  fitted.decode_attention = {.launch = duration(x[0]),
-                             .block_overhead = duration(x[1]),
-                             .memory_efficiency = efficiency(x[2]),
-                             .error = {},
-                             .max_context = largest(rows, 4),
-                             .max_batch = largest(rows, 3)};
-  fitted.decode_attention.error = error_on(parts.held_out, [&](const auto& row) {
-    return hw::decode_attention(fitted, kernel, heads_of(row), decode_of(row)).time;
-  });
-  return fitted.decode_attention;
-}
-
-hw::ElementwiseFit fit_elementwise(const Datasheet& gpu, const std::string& path) {
-  const Rows rows = read_table(path, {"bytes_per_token", "tokens", "latency_us"});
-  const Split parts =
-      split(rows, [](const auto& row) { return held_out({whole(row[0]), whole(row[1])}); });
-  const auto bytes = [](const auto& row) { return Bytes(row[0] * row[1]); };
-  const auto x = fit_relative(measured(parts.fitted), {5e-6, 1.5},
-                              [&](std::size_t i, std::span<const double>, std::span<double> out) {
-                                out[0] = 1.0;
-                                out[1] = (bytes(parts.fitted[i]) / gpu.bandwidth).value();
-                              });
-  Gpu fitted = without_fits(gpu);
-  fitted.elementwise = {.launch = duration(x[0]),
-                        .memory_efficiency = efficiency(x[1]),
-                        .error = {},
-                        .max_tokens = largest(rows, 1)};
-  fitted.elementwise.error = error_on(
-      parts.held_out, [&](const auto& row) { return hw::elementwise(fitted, bytes(row)).time; });
-  return fitted.elementwise;
-}
-
-std::vector<hw::AllReduceCurve> read_all_reduce(const std::string& path) {
-  const Rows rows = read_table(path, {"gpus", "bytes", "latency_us"},
-                               {{"impl", "vllm_graph"}, {"op", "all_reduce"}});
-  std::map<std::int64_t, std::map<double, double>> by_ranks;
-  for (const auto& row : rows) by_ranks[whole(row[0])][row[1]] = row[2] * 1e-6;
-  std::vector<hw::AllReduceCurve> curves;
-  for (const auto& [gpus, points] : by_ranks) {
-    hw::AllReduceCurve curve{.gpus = gpus, .points = {}, .error = {}};
+std::vector<hw::CollectiveCurve> collective_curves(const std::vector<CollectiveSample>& samples) {
+  std::map<std::tuple<models::CollectiveOp, hw::CollectiveImplementation, std::int64_t>,
+           std::map<double, double>>
+      groups;
+  for (const CollectiveSample& sample : samples)
+    groups[{sample.op, sample.implementation, sample.gpus}][sample.payload.value()] =
+        sample.time.value();
+  std::vector<hw::CollectiveCurve> curves;
+  for (const auto& [key, points] : groups) {
+    hw::CollectiveCurve curve{.op = std::get<0>(key),
+                              .implementation = std::get<1>(key),
+                              .gpus = std::get<2>(key),
+                              .points = {},
+                              .error = {}};
     for (const auto& [payload, time] : points)
       curve.points.push_back({Bytes(payload), duration(time)});
     for (std::size_t i = curve.points.size() - 1; i > 0; --i)
@@ -221,12 +189,12 @@ std::vector<hw::AllReduceCurve> read_all_reduce(const std::string& path) {
     std::vector<double> predicted;
     std::vector<double> actual;
     for (std::size_t i = 1; i + 1 < curve.points.size(); ++i) {
-      hw::AllReduceCurve rest = curve;
+      hw::CollectiveCurve rest = curve;
       rest.points.erase(rest.points.begin() + static_cast<std::ptrdiff_t>(i));
-      predicted.push_back(hw::all_reduce(rest, curve.points[i].payload).value());
+      predicted.push_back(hw::collective(rest, curve.points[i].payload).value());
       actual.push_back(points.at(curve.points[i].payload.value()));
     }
-    curve.error = relative_error(predicted, actual);
+    if (!predicted.empty()) curve.error = relative_error(predicted, actual);
     curves.push_back(std::move(curve));
   }
   return curves;

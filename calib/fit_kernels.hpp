@@ -1,31 +1,28 @@
 #pragma once
 
-#include <string>
+#include <span>
 #include <vector>
 
+#include "calib/sample.hpp"
+#include "calib/samples.hpp"
 #include "hwmodels/gpu.hpp"
 
 namespace tokenline::calib {
 
-/// Each of these reads one table of measurements (calib/README.md lists the columns), fits the
-/// constants of one kernel model to four rows in five, and states the error on the fifth. Constants
-/// are rounded to four digits, so that the error is that of the numbers written to a catalog.
-/// Throw config::ConfigError for a table that cannot be read.
+/// Fits the constants of one kernel's roofline to samples of one variant, and the grid of what they
+/// leave. One shape in five is held out of both, and gives the errors; where there are fewer than
+/// five shapes, one point in five. The grid returned holds every sample. Constants are rounded to
+/// the four digits that catalogs hold. Contract: not empty, all of one kernel and variant.
+[[nodiscard]] hw::KernelFit fit_kernel(const hw::Datasheet& gpu, std::span<const Sample> samples);
 
-[[nodiscard]] hw::GemmFit fit_gemm(const hw::Datasheet& gpu, const std::string& path);
+/// The fits of every kernel in `samples`, in the GPU's own maps. For streaming kernels also
+/// "other", the roofline of all of them together, without a grid.
+void fit_all(hw::Gpu& gpu, const std::vector<Sample>& samples);
 
-/// The measured kernel is what vLLM uses: fa3 on Hopper, fa2 elsewhere.
-[[nodiscard]] hw::PrefillFit fit_prefill(const hw::Datasheet& gpu, const std::string& path);
-
-/// `prefill` prices the padded query tiles. Off Hopper only rows whose q heads share kv heads are
-/// used: FlashAttention-2 does not split the context of the others.
-[[nodiscard]] hw::DecodeFit fit_decode(const hw::Datasheet& gpu, const hw::PrefillFit& prefill,
-                                       const std::string& path);
-
-[[nodiscard]] hw::ElementwiseFit fit_elementwise(const hw::Datasheet& gpu, const std::string& path);
-
-/// One curve per number of ranks. A point slower than a larger payload is noise and takes the time
-/// of that payload.
-[[nodiscard]] std::vector<hw::AllReduceCurve> read_all_reduce(const std::string& path);
+/// One curve per operation, implementation and number of ranks, in that order. A point slower than
+/// a larger payload is noise and takes the time of that payload; the error is that of each inner
+/// point predicted without it.
+[[nodiscard]] std::vector<hw::CollectiveCurve> collective_curves(
+    const std::vector<CollectiveSample>& samples);
 
 }  // namespace tokenline::calib

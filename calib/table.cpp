@@ -25,11 +25,11 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   }
 }
 
-std::optional<double> positive(std::string_view text) {
+std::optional<double> number(std::string_view text, bool zero) {
   double value = 0.0;
   const auto [end, trouble] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (trouble != std::errc{} || end != text.data() + text.size()) return {};
-  if (!std::isfinite(value) || value <= 0.0) return {};
+  if (!std::isfinite(value) || value < 0.0 || (value == 0.0 && !zero)) return {};
   return value;
 }
 
@@ -46,18 +46,21 @@ class TableReader {
   TableReader(std::string path, std::string_view header_line)
       : path_(std::move(path)), header_(split(header_line, ',')) {}
 
-  void want(const std::vector<std::string_view>& columns, const std::vector<Filter>& filters) {
-    for (const std::string_view column : columns) {
-      const auto at = index_of(header_, column);
-      if (at) {
-        wanted_.push_back(*at);
-      } else {
+  void want(const std::vector<std::string_view>& numbers, const std::vector<TextColumn>& texts) {
+    for (std::string_view column : numbers) {
+      const bool zero = column.ends_with(zero_allowed);
+      if (zero) column.remove_suffix(1);
+      if (const auto at = index_of(header_, column))
+        numbers_.emplace_back(*at, zero);
+      else
         mistake(1, std::string(column), "the header lacks this column");
-      }
     }
-    for (const Filter& filter : filters)
-      if (const auto at = index_of(header_, filter.column))
-        filters_.emplace_back(*at, filter.value);
+    for (const TextColumn& column : texts) {
+      const auto at = index_of(header_, column.name);
+      if (!at && column.fallback == nullptr)
+        mistake(1, std::string(column.name), "the header lacks this column");
+      texts_.emplace_back(at, column.fallback == nullptr ? "" : column.fallback);
+    }
   }
 
   void row(int line, std::string_view text) {
@@ -67,26 +70,29 @@ class TableReader {
               fmt::format("{} fields, the header has {}", fields.size(), header_.size()));
       return;
     }
-    const auto excluded = [&](const auto& filter) { return fields[filter.first] != filter.second; };
-    if (std::ranges::any_of(filters_, excluded)) return;
     std::vector<double> values;
-    for (const std::size_t at : wanted_) {
-      const auto value = positive(fields[at]);
+    for (const auto& [at, zero] : numbers_) {
+      const auto value = number(fields[at], zero);
       if (!value) {
-        mistake(line, std::string(header_[at]),
-                fmt::format("'{}' is not a positive number", fields[at]));
+        mistake(
+            line, std::string(header_[at]),
+            fmt::format("'{}' is not a {} number", fields[at], zero ? "non-negative" : "positive"));
         return;
       }
       values.push_back(*value);
     }
-    rows_.push_back(std::move(values));
+    std::vector<std::string> words;
+    for (const auto& [at, fallback] : texts_)
+      words.push_back(at ? std::string(fields[*at]) : fallback);
+    table_.numbers.push_back(std::move(values));
+    table_.texts.push_back(std::move(words));
   }
 
-  Rows finish() {
-    if (mistakes_.empty() && rows_.empty())
-      mistake(1, "(rows)", "no row is left after the header and the filters");
+  Table finish() {
+    if (mistakes_.empty() && table_.numbers.empty())
+      mistake(1, "(rows)", "no row follows the header");
     if (!mistakes_.empty()) throw config::ConfigError(std::move(mistakes_));
-    return std::move(rows_);
+    return std::move(table_);
   }
 
   [[nodiscard]] bool usable() const { return mistakes_.empty(); }
@@ -98,22 +104,23 @@ class TableReader {
 
   std::string path_;
   std::vector<std::string_view> header_;
-  std::vector<std::size_t> wanted_;
-  std::vector<std::pair<std::size_t, std::string_view>> filters_;
-  Rows rows_;
+  std::vector<std::pair<std::size_t, bool>> numbers_;  ///< Field, and whether it may be zero.
+  std::vector<std::pair<std::optional<std::size_t>, std::string>>
+      texts_;  ///< Field, or what instead.
+  Table table_;
   std::vector<Diagnostic> mistakes_;
 };
 
 }  // namespace
 
-Rows read_table(const std::string& path, const std::vector<std::string_view>& columns,
-                const std::vector<Filter>& filters) {
+Table read_table(const std::string& path, const std::vector<std::string_view>& numbers,
+                 const std::vector<TextColumn>& texts) {
   const std::string text = config::read_file(path);
   auto lines = split(text, '\n');
   for (std::string_view& line : lines)
     if (line.ends_with('\r')) line.remove_suffix(1);
   TableReader reader(path, lines.front());
-  reader.want(columns, filters);
+  reader.want(numbers, texts);
   if (reader.usable()) {
     for (std::size_t i = 1; i < lines.size(); ++i)
       if (!lines[i].empty()) reader.row(static_cast<int>(i) + 1, lines[i]);

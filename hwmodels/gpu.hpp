@@ -1,11 +1,16 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "hwmodels/residual_grid.hpp"
 #include "sim/base/quantity.hpp"
+#include "workloads/models/operators.hpp"
 
 namespace tokenline::hw {
 
@@ -25,52 +30,44 @@ struct FitError {
   double p90 = 0.0;
 };
 
-/// Fitted constants of kernels/gemm.hpp.
-struct GemmFit {
-  Seconds launch;
-  double compute_efficiency = 0.0;
-  double memory_efficiency = 0.0;
-  FitError error;
-  std::int64_t max_tokens = 0;  ///< The measured grid ends here,
-  std::int64_t max_width = 0;   ///< and here for n and k.
+/// Where a price comes from, from the best to the weakest.
+enum class Provenance {
+  measured,   ///< Between points of a measured grid.
+  fitted,     ///< A fitted roofline beyond them.
+  datasheet,  ///< Published peaks and usual efficiencies: nothing was measured on this GPU.
 };
 
-/// Fitted constants of fused prefill attention, kernels/attention.hpp.
-struct PrefillFit {
-  PrefillKernel measured = PrefillKernel::fa2;  ///< The kernel behind the rows.
+/// Fitted constants of one kernel model, and what measurements say beyond them:
+///   t = (launch + block_overhead · blocks / SMs + max(compute / e_c, bytes / (bandwidth · e_m))
+///        + apart / (bandwidth · e_a)) · grid.
+struct KernelFit {
   Seconds launch;
   Seconds block_overhead;  ///< Of a thread block, beyond its tiles.
-  double compute_efficiency = 0.0;
-  double memory_efficiency = 0.0;
-  FitError error;
-  std::int64_t max_length = 0;
+  double compute_efficiency = 1.0;
+  double memory_efficiency = 1.0;
+  double apart_efficiency = 1.0;  ///< Of bandwidth, of a kernel that runs before or after.
+  bool from_datasheet = false;
+  FitError roofline_error;  ///< Of the constants alone.
+  FitError error;           ///< Of constants and grid, on shapes that neither has seen.
+  std::shared_ptr<const ResidualGrid> grid;  ///< Null where there is none.
 };
 
-/// Fitted constants of decode attention (split over the context), kernels/attention.hpp.
-struct DecodeFit {
-  Seconds launch;  ///< The attention kernel and the merge of its parts.
-  Seconds block_overhead;
-  double memory_efficiency = 0.0;
-  FitError error;
-  std::int64_t max_context = 0;
-  std::int64_t max_batch = 0;
-};
+/// Fits of a kernel by what it computes with: "bfloat16", "fp8", ….
+using KernelFits = std::map<std::string, KernelFit, std::less<>>;
 
-/// Fitted constants of streaming kernels, kernels/elementwise.hpp.
-struct ElementwiseFit {
-  Seconds launch;
-  double memory_efficiency = 0.0;
-  FitError error;
-  std::int64_t max_tokens = 0;
-};
+/// What implements a collective: vLLM's custom all-reduce inside a CUDA graph or launched from the
+/// host, or NCCL.
+enum class CollectiveImplementation { vllm_graph, vllm_eager, nccl };
 
-/// A measured all-reduce over `gpus` ranks of one node: time by payload of a rank, both ascending.
+/// A measured collective over `gpus` ranks of one node: time by payload of a rank, both ascending.
 /// Its error is that of each inner point predicted from its two neighbours.
-struct AllReduceCurve {
+struct CollectiveCurve {
   struct Point {
     Bytes payload;
     Seconds time;
   };
+  models::CollectiveOp op = models::CollectiveOp::all_reduce;
+  CollectiveImplementation implementation = CollectiveImplementation::nccl;
   std::int64_t gpus = 0;
   std::vector<Point> points;
   FitError error;
@@ -79,10 +76,12 @@ struct AllReduceCurve {
 /// What a manufacturer publishes of a GPU, and two constants of its instruction set.
 struct Datasheet {
   std::string description;
+  std::vector<std::string> also_called;  ///< Names that published tables use for it.
   Generation generation = Generation::ampere;
-  Bytes memory;                ///< As the driver reports it.
+  Bytes memory;                ///< As CUDA reports it to engines.
   BytesPerSecond bandwidth;    ///< HBM.
   FlopsPerSecond peak_16bit;   ///< Dense fp16/bf16 tensor cores.
+  FlopsPerSecond peak_8bit;    ///< Dense fp8 tensor cores; zero where there are none.
   FlopsPerSecond peak_vector;  ///< fp32 CUDA cores.
   std::int64_t sms = 0;
   PerSecond clock;  ///< At which peak_16bit is stated.
@@ -91,20 +90,43 @@ struct Datasheet {
   /// Share of peak_16bit that synchronous mma instructions reach; 1 where there are no others.
   double synchronous_mma_share = 1.0;
   std::int64_t gpus_per_node = 0;
+  BytesPerSecond interconnect;  ///< Between GPUs of a node, each direction; zero where not stated.
+
+  /// Dense peak of tensor cores for weights of a precision. mxfp4 is multiplied at 16 bit, and so
+  /// is fp8 where the tensor cores do not take it.
+  [[nodiscard]] FlopsPerSecond peak(models::Precision precision) const;
 };
 
-/// One GPU: datasheet values and the constants fitted to measured kernel times.
+/// One GPU: datasheet values and the constants fitted to measured kernel times. A kernel without
+/// measurements has usual_fit() with from_datasheet set.
 struct Gpu : Datasheet {
   std::string name;
-  GemmFit gemm;
-  PrefillFit prefill_attention;
-  DecodeFit decode_attention;
-  ElementwiseFit elementwise;
-  std::vector<AllReduceCurve> all_reduce;  ///< By ranks, ascending.
+  /// The kernel behind the rows of prefill_attention.
+  PrefillKernel measured_prefill = PrefillKernel::fa2;
+  KernelFits gemm;               ///< By precision of the weights.
+  KernelFits prefill_attention;  ///< By precision of the KV cache.
+  KernelFits decode_attention;   ///< By precision of the KV cache.
+  /// prefill_attention by new and past tokens (1 for none): how KV computed earlier changes it.
+  KernelFits chunked_prefill;
+  KernelFits mixed_decode;  ///< One more decode beside prefill chunks in one call.
+  KernelFits experts;       ///< "bfloat16 balanced": precision of the weights, expert load.
+  KernelFits mla_prefill;   ///< "bfloat16 fp8_block": KV cache, projections.
+  KernelFits mla_decode;    ///< The same; "bfloat16 attention" where projections are apart.
+  KernelFits elementwise;   ///< By name of the kernel; "other" stands for the rest.
+  std::vector<CollectiveCurve> collectives;
 
-  /// The curve of `gpus` ranks, or null where none was measured.
-  [[nodiscard]] const AllReduceCurve* all_reduce_of(std::int64_t gpus) const;
+  /// Whether any of its kernels was measured; else all prices come from the datasheet.
+  [[nodiscard]] bool calibrated() const;
+  /// The curve of an operation over `gpus` ranks, or null where none was measured.
+  [[nodiscard]] const CollectiveCurve* collective(models::CollectiveOp op,
+                                                  CollectiveImplementation implementation,
+                                                  std::int64_t gpus) const;
 };
+
+/// The fit under `key`, else of the nearest kind that was fitted: fp8_block falls back to fp8, fp8
+/// and mxfp4 to bfloat16, an expert load to any other, a streaming kernel to "other". Contract: not
+/// empty.
+[[nodiscard]] const KernelFit& fit_of(const KernelFits& fits, std::string_view key);
 
 /// Loads a GPU: the name of an embedded catalog entry ("h100_sxm"), or a path to a YAML file in the
 /// same format (recognised by '/' or ".yaml"). Throws config::ConfigError.
@@ -118,6 +140,10 @@ struct Gpu : Datasheet {
 
 /// Names of the embedded catalog entries, sorted.
 [[nodiscard]] std::vector<std::string> gpu_names();
+
+/// "all_reduce", …; "vllm_graph", "vllm_eager", "nccl".
+[[nodiscard]] std::string_view name(models::CollectiveOp op);
+[[nodiscard]] std::string_view name(CollectiveImplementation implementation);
 
 /// "naive", "fa1", "fa2", "fa3".
 [[nodiscard]] std::string_view name(PrefillKernel kernel);

@@ -5,8 +5,9 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "hwmodels/kernels/all_reduce.hpp"
+#include "hwmodels/kernels/collective.hpp"
 #include "hwmodels/kernels/elementwise.hpp"
+#include "hwmodels/kernels/experts.hpp"
 #include "hwmodels/kernels/gemm.hpp"
 #include "sim/base/check.hpp"
 
@@ -16,97 +17,54 @@ namespace {
 /// FlashAttention-2 and -3 are built for heads up to this width.
 constexpr std::int64_t max_head_dim = 256;
 constexpr double element = 2.0;  ///< Bytes of a 16-bit value.
+constexpr std::array<std::string_view, operator_kinds> kind_names{
+    "gemm", "prefill_attention", "decode_attention", "experts", "mla", "elementwise", "collective"};
 
 constexpr double real(std::int64_t value) { return static_cast<double>(value); }
-
-void add(Price& price, const KernelCost& cost, std::int64_t count, bool on_grid) {
-  const double times = real(count);
-  price.time += times * cost.time;
-  price.flops += times * cost.flops;
-  price.bytes += times * cost.bytes;
-  if (!on_grid) price.off_grid += times * cost.time;
-}
-
-/// Adds a product to the first entries of a table, entry i holding i tokens.
-void add_gemm(std::vector<Price>& table, const Gpu& gpu, const models::Gemm& product) {
-  GemmPricer pricer(gpu, product.n, product.k);
-  const bool narrow = std::max(product.n, product.k) <= gpu.gemm.max_width;
-  for (std::size_t i = 1; i < table.size(); ++i) {
-    const auto tokens = static_cast<std::int64_t>(i);
-    add(table[i], pricer(tokens), product.count, narrow && tokens <= gpu.gemm.max_tokens);
-  }
-}
-
-void add_elementwise(std::vector<Price>& table, const Gpu& gpu, const models::Elementwise& op) {
-  for (std::size_t i = 1; i < table.size(); ++i) {
-    const auto tokens = static_cast<std::int64_t>(i);
-    add(table[i], elementwise(gpu, real(tokens) * op.bytes_per_token), op.count,
-        tokens <= gpu.elementwise.max_tokens);
-  }
-}
-
-void add_all_reduces(std::vector<Price>& table, const AllReduceCurve& curve,
-                     const models::OperatorList& list) {
-  for (std::size_t i = 1; i < table.size(); ++i) {
-    const Bytes payload = static_cast<double>(i) * list.all_reduce_bytes_per_token;
-    add(table[i], {all_reduce(curve, payload), {}, {}}, list.all_reduces,
-        payload <= curve.points.back().payload);
-  }
-}
-
-/// Tile and wave steps can make a larger product faster. Why the running maximum: an entry then
-/// does not depend on the size of the table.
-void never_falling(std::vector<Price>& table) {
-  for (std::size_t i = 1; i < table.size(); ++i)
-    table[i].time = std::max(table[i].time, table[i - 1].time);
-}
-
-Bytes weight_bytes(const models::Architecture& model, const models::OperatorList& list) {
-  double elements = real(model.vector_parameters());
-  if (model.learned_positions)
-    elements += real((model.max_position_embeddings + 2) * model.hidden_size);
-  for (const models::Gemm& product : list.gemms)
-    elements += real(product.n * product.k * product.count);
-  const double head = real(list.lm_head.n * list.lm_head.k);
-  elements += model.tied_embeddings ? head : 2.0 * head;
-  return Bytes(elements * model.weight_bytes_per_parameter());
-}
-
-std::string refuse_model(const models::Architecture& model) {
-  if (model.moe)
-    return fmt::format("mixture-of-experts models are not priced yet ({})", model.name);
-  if (model.mla)
-    return fmt::format("multi-head latent attention is not priced yet ({})", model.name);
-  if (model.sliding_window)
-    return fmt::format("sliding-window attention is not priced yet ({})", model.name);
-  if (!model.quantization.empty())
-    return fmt::format("{} weights are not priced yet ({})", model.quantization, model.name);
-  if (model.head_dim > max_head_dim)
-    return fmt::format("attention kernels reach head_dim {}; {} has {}", max_head_dim, model.name,
-                       model.head_dim);
-  return {};
-}
+constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 std::string refuse_degree(const StepSetup& setup) {
-  const std::int64_t tp = setup.tensor_parallel_size;
-  const models::Architecture& model = setup.model;
-  if (tp < 1) return "tensor_parallel_size must be at least 1";
-  if (model.attention_heads % tp != 0 || model.intermediate_size % tp != 0)
-    return fmt::format(
-        "tensor_parallel_size {} does not divide {} attention heads and intermediate size {}", tp,
-        model.attention_heads, model.intermediate_size);
-  if (model.kv_heads % tp != 0 && tp % model.kv_heads != 0)
-    return fmt::format("tensor_parallel_size {} and {} kv heads do not divide one another", tp,
-                       model.kv_heads);
-  if (tp > 1 && setup.gpu.all_reduce_of(tp) == nullptr)
-    return fmt::format("no all-reduce over {} ranks was measured on {}", tp, setup.gpu.name);
+  const models::Parallelism& parallelism = setup.parallelism;
+  if (parallelism.tensor < 1 || parallelism.data < 1 || parallelism.expert < 1)
+    return "degrees of parallelism must be at least 1";
+  if (std::string mistake = models::first_sharding_mistake(setup.model, parallelism);
+      !mistake.empty())
+    return mistake;
+  if (parallelism.gpus() > setup.gpu.gpus_per_node)
+    return fmt::format("a replica of {} GPUs spans nodes of {}: networks are not priced yet",
+                       parallelism.gpus(), setup.gpu.gpus_per_node);
+  for (const models::Collective& op : models::operators(setup.model, parallelism).collectives)
+    if (!CollectivePricer::priced(setup.gpu, op.op, op.gpus))
+      return fmt::format(
+          "{} over {} GPUs was not measured on {}, whose datasheet states no interconnect",
+          name(op.op), op.gpus, setup.gpu.name);
   return {};
 }
 
 }  // namespace
 
+std::string_view name(OperatorKind kind) { return kind_names.at(static_cast<std::size_t>(kind)); }
+
+Seconds OperatorTimes::total() const {
+  Seconds sum;
+  for (const Seconds time : by_kind) sum += time;
+  return sum;
+}
+
+OperatorTimes& OperatorTimes::operator+=(const OperatorTimes& other) {
+  for (std::size_t i = 0; i < operator_kinds; ++i) by_kind[i] += other.by_kind[i];
+  return *this;
+}
+
+OperatorTimes& OperatorTimes::operator-=(const OperatorTimes& other) {
+  for (std::size_t i = 0; i < operator_kinds; ++i) by_kind[i] -= other.by_kind[i];
+  return *this;
+}
+
 std::string StepCost::first_refusal(const StepSetup& setup) {
-  if (std::string refusal = refuse_model(setup.model); !refusal.empty()) return refusal;
+  if (!setup.model.mla && setup.model.head_dim > max_head_dim)
+    return fmt::format("attention kernels reach head_dim {}; {} has {}", max_head_dim,
+                       setup.model.name, setup.model.head_dim);
   if (setup.prefill_kernel == PrefillKernel::fa3 && setup.gpu.generation != Generation::hopper)
     return fmt::format(
         "fa3 needs the asynchronous wgmma and TMA instructions of Hopper; {} has none",
@@ -119,48 +77,110 @@ StepCost::StepCost(const StepSetup& setup) : setup_(setup) {
     throw std::invalid_argument(refusal);
   if (setup.max_tokens < 1 || setup.max_sequences < 1)
     throw std::invalid_argument("a step holds at least one token and one sequence");
-  operators_ = models::operators(setup.model, setup.tensor_parallel_size);
+  operators_ = models::operators(setup.model, setup.parallelism);
   heads_ = {operators_.q_heads, operators_.kv_heads, operators_.head_dim};
-  weights_ = weight_bytes(setup.model, operators_);
-  kv_per_token_ = Bytes(2.0 * element * real(operators_.layers * heads_.kv * heads_.dim));
+  if (operators_.mla)
+    mla_.emplace(setup_.gpu, *operators_.mla, setup.kv_element);
+  else
+    attention_.emplace(setup_.gpu, setup.prefill_kernel, setup.decode_kernel, heads_,
+                       setup.kv_element);
+  weights_ = models::weight_bytes(setup.model, setup.parallelism);
+  kv_per_token_ = models::kv_bytes_per_token(setup.model, setup.parallelism, setup.kv_element);
   build_tables();
 }
 
+void StepCost::add(Price& price, OperatorKind kind, const KernelCost& cost, std::int64_t count,
+                   double error) const {
+  const double times = real(count);
+  const Seconds time = times * std::max(0.0, 1.0 + setup_.error_band * error) * cost.time;
+  price.time += time;
+  price.flops += times * cost.flops;
+  price.bytes += times * cost.bytes;
+  price.error += error * times * cost.time;
+  if (cost.provenance != Provenance::measured) price.off_grid[kind] += time;
+}
+
+void StepCost::add_gemm(std::vector<Price>& table, const models::Gemm& product) const {
+  GemmPricer pricer(setup_.gpu, product.n, product.k, product.precision, setup_.input_quantization);
+  for (std::size_t i = 1; i < table.size(); ++i)
+    add(table[i], OperatorKind::gemm, pricer(static_cast<std::int64_t>(i)), product.count,
+        pricer.fit().error.median);
+}
+
+void StepCost::add_elementwise(std::vector<Price>& table, const models::Elementwise& op) const {
+  const ElementwisePricer pricer(setup_.gpu, op.name, op.bytes_per_token);
+  for (std::size_t i = 1; i < table.size(); ++i)
+    add(table[i], OperatorKind::elementwise, pricer(static_cast<std::int64_t>(i)), op.count,
+        pricer.fit().error.median);
+}
+
+void StepCost::add_collective(std::vector<Price>& table, const models::Collective& op) const {
+  const CollectivePricer pricer(setup_.gpu, op.op, op.gpus);
+  for (std::size_t i = 1; i < table.size(); ++i)
+    add(table[i], OperatorKind::collective, pricer(static_cast<double>(i) * op.bytes_per_token),
+        op.count, pricer.error().median);
+}
+
+void StepCost::add_experts(std::vector<Price>& table, const models::ExpertLayers& layers) const {
+  const ExpertPricer pricer(setup_.gpu, layers, setup_.expert_load);
+  for (std::size_t i = 1; i < table.size(); ++i)
+    add(table[i], OperatorKind::experts,
+        pricer(static_cast<std::int64_t>(i) * setup_.parallelism.data), layers.count,
+        pricer.fit().error.median);
+}
+
 void StepCost::build_tables() {
-  const Gpu& gpu = setup_.gpu;
-  by_tokens_.resize(static_cast<std::size_t>(setup_.max_tokens) + 1);
-  for (const models::Gemm& product : operators_.gemms) add_gemm(by_tokens_, gpu, product);
-  for (const models::Elementwise& op : operators_.elementwise) add_elementwise(by_tokens_, gpu, op);
-  if (const AllReduceCurve* curve = gpu.all_reduce_of(setup_.tensor_parallel_size))
-    add_all_reduces(by_tokens_, *curve, operators_);
-  never_falling(by_tokens_);
+  const std::int64_t groups = setup_.parallelism.data;
+  by_tokens_.resize(static_cast<std::size_t>(ceil_div(setup_.max_tokens, groups)) + 1);
+  for (const models::Gemm& product : operators_.gemms) add_gemm(by_tokens_, product);
+  for (const models::Elementwise& op : operators_.elementwise) add_elementwise(by_tokens_, op);
+  for (const models::Collective& op : operators_.collectives) add_collective(by_tokens_, op);
+  if (operators_.experts) add_experts(by_tokens_, *operators_.experts);
 
-  by_sampled_.resize(static_cast<std::size_t>(setup_.max_sequences) + 1);
-  add_gemm(by_sampled_, gpu, operators_.lm_head);
-  add_elementwise(by_sampled_, gpu, operators_.sampler);
-  never_falling(by_sampled_);
+  by_sampled_.resize(static_cast<std::size_t>(ceil_div(setup_.max_sequences, groups)) + 1);
+  add_gemm(by_sampled_, operators_.lm_head);
+  add_elementwise(by_sampled_, operators_.sampler);
 }
 
-Price StepCost::decode_attention(std::int64_t sequences, std::int64_t context) const {
-  const DecodeFit& fit = setup_.gpu.decode_attention;
-  const bool on_grid = setup_.decode_kernel == DecodeKernel::flash_decoding &&
-                       sequences <= fit.max_batch && context <= sequences * fit.max_context;
-  Price price;
-  add(price, hw::decode_attention(setup_.gpu, setup_.decode_kernel, heads_, {sequences, context}),
-      operators_.layers, on_grid);
-  return price;
+void StepCost::add_decodes(Price& price, const StepShape& shape) const {
+  const std::int64_t groups = setup_.parallelism.data;
+  const std::int64_t sequences = ceil_div(shape.decode_sequences, groups);
+  const std::int64_t context = ceil_div(shape.decode_context, groups);
+  if (mla_) {
+    add(price, OperatorKind::mla, mla_->decode(sequences, context), operators_.mla->count,
+        mla_->decode_error().median);
+    return;
+  }
+  const bool mixed = setup_.fused_mixed_attention && !shape.chunks.empty();
+  for (const models::AttentionLayers& layers : operators_.attention) {
+    const std::int64_t seen =
+        layers.window ? std::min(context, sequences * *layers.window) : context;
+    add(price, OperatorKind::decode_attention,
+        mixed ? attention_->mixed_decode(sequences, seen) : attention_->decode(sequences, seen),
+        layers.count, attention_->decode_error().median);
+  }
 }
 
-Price StepCost::prefill_attention(const Chunk& chunk) const {
-  const PrefillFit& fit = setup_.gpu.prefill_attention;
-  const bool on_grid = setup_.prefill_kernel == fit.measured && chunk.past_tokens == 0 &&
-                       chunk.new_tokens <= fit.max_length;
-  Price price;
-  add(price,
-      hw::prefill_attention(setup_.gpu, setup_.prefill_kernel, heads_,
-                            {.new_tokens = chunk.new_tokens, .past_tokens = chunk.past_tokens}),
-      operators_.layers, on_grid);
-  return price;
+void StepCost::add_chunk(Price& price, const Chunk& chunk) const {
+  if (mla_) {
+    add(price, OperatorKind::mla, mla_->prefill(chunk.new_tokens, chunk.past_tokens),
+        operators_.mla->count, mla_->prefill_error().median);
+    return;
+  }
+  for (const models::AttentionLayers& layers : operators_.attention) {
+    KernelCost cost;
+    if (!layers.window || chunk.new_tokens <= *layers.window) {
+      const std::int64_t reach = layers.window.value_or(chunk.past_tokens);
+      cost = attention_->prefill(chunk.new_tokens, std::min(chunk.past_tokens, reach));
+    } else {
+      // A band of the window's width as pieces of equal work: `window` queries that see half a
+      // window before them and their own triangle.
+      const std::int64_t window = *layers.window;
+      cost = attention_->prefill(window, window / 2, ceil_div(chunk.new_tokens, window));
+    }
+    add(price, OperatorKind::prefill_attention, cost, layers.count,
+        attention_->prefill_error().median);
+  }
 }
 
 Price StepCost::price(const StepShape& shape) const {
@@ -172,23 +192,53 @@ Price StepCost::price(const StepShape& shape) const {
                   shape.sampled, setup_.max_sequences);
   TOKENLINE_CHECK(shape.decode_context >= shape.decode_sequences, "{} sequences with context {}",
                   shape.decode_sequences, shape.decode_context);
-  Price price = by_tokens_[static_cast<std::size_t>(tokens)];
-  price += by_sampled_[static_cast<std::size_t>(shape.sampled)];
-  if (shape.decode_sequences > 0)
-    price += decode_attention(shape.decode_sequences, shape.decode_context);
-  for (const Chunk& chunk : shape.chunks) price += prefill_attention(chunk);
+  const std::int64_t groups = setup_.parallelism.data;
+  Price price = by_tokens_[static_cast<std::size_t>(ceil_div(tokens, groups))];
+  price += by_sampled_[static_cast<std::size_t>(ceil_div(shape.sampled, groups))];
+  if (shape.decode_sequences > 0) add_decodes(price, shape);
+  if (groups == 1) {
+    for (const Chunk& chunk : shape.chunks) add_chunk(price, chunk);
+    return price;
+  }
+  // Each chunk runs in one group; the groups wait for the slowest, at least a mean share of all.
+  Price all;
+  Price slowest;
+  for (const Chunk& chunk : shape.chunks) {
+    Price one;
+    add_chunk(one, chunk);
+    all += one;
+    if (one.time > slowest.time) slowest = one;
+  }
+  const double share = 1.0 / real(groups);
+  if (share * all.time > slowest.time) {
+    slowest = all;
+    slowest *= share;
+  }
+  price += slowest;
   return price;
 }
 
 Bytes StepCost::activations(std::int64_t tokens, std::int64_t sampled,
                             std::int64_t score_elements) const {
   const models::Architecture& model = setup_.model;
-  const std::int64_t inner = model.intermediate_size / setup_.tensor_parallel_size;
+  const std::int64_t tensor = setup_.parallelism.tensor;
+  const std::int64_t own = ceil_div(tokens, setup_.parallelism.data);
+  const std::int64_t inner = model.intermediate_size / tensor;
   const std::int64_t mlp = (model.mlp == models::Mlp::gated ? 3 : 2) * inner;
   const std::int64_t attention = 2 * (heads_.q + heads_.kv) * heads_.dim;
   const std::int64_t per_token = 2 * model.hidden_size + std::max(mlp, attention);
-  double bytes = element * real(tokens * per_token);
-  bytes += (element + 4.0) * real(sampled * model.vocab_size);
+  double bytes = element * real(own * per_token);
+  if (operators_.experts) {
+    // vLLM's fused experts: rows of gate and up, reused for those of down, and of the activation.
+    const models::ExpertLayers& layers = *operators_.experts;
+    const std::int64_t width = layers.intermediate_size / layers.tensor;
+    const std::int64_t rows = ceil_div(tokens * layers.experts_per_token, layers.expert);
+    const double experts =
+        element * (real(rows) * real(std::max(2 * width, layers.hidden_size) + width) +
+                   real(own * 2 * model.hidden_size));
+    bytes = std::max(bytes, experts);
+  }
+  bytes += (element + 4.0) * real(ceil_div(sampled, setup_.parallelism.data) * model.vocab_size);
   if (setup_.prefill_kernel == PrefillKernel::naive)
     bytes += 2.0 * element * real(score_elements) * real(heads_.q);
   return Bytes(bytes);

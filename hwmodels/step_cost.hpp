@@ -1,27 +1,74 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "hwmodels/gpu.hpp"
-#include "hwmodels/kernels/attention.hpp"
+#include "hwmodels/kernels/attention_pricer.hpp"
+#include "hwmodels/kernels/gemm.hpp"
+#include "hwmodels/kernels/mla.hpp"
 #include "workloads/models/architecture.hpp"
 #include "workloads/models/operators.hpp"
 
 namespace tokenline::hw {
 
-/// What a forward pass runs on and with.
+/// What a forward pass runs on and with. The precision of weights is the model's.
 struct StepSetup {
   models::Architecture model;
   Gpu gpu;
-  std::int64_t tensor_parallel_size = 1;
+  models::Parallelism parallelism;
   PrefillKernel prefill_kernel = PrefillKernel::fa2;
   DecodeKernel decode_kernel = DecodeKernel::flash_decoding;
+  /// One call computes prefill chunks and decodes together, as FlashAttention in vLLM does;
+  /// otherwise each has a kernel of its own.
+  bool fused_mixed_attention = true;
+  InputQuantization input_quantization = InputQuantization::dynamic;
+  std::int64_t kv_element = 2;  ///< Bytes of a value in the KV cache: 2, or 1 for fp8.
+  /// How unevenly tokens choose experts, as the measurements name it: "balanced", "power_law_1.01",
+  /// "power_law_1.2".
+  std::string expert_load = "balanced";
+  /// Every price is moved by so many times its operator's median error, not below zero: -1, 0 or
+  /// 1.
+  double error_band = 0.0;
   /// Size of the tables: no step has more tokens, or samples more sequences.
   std::int64_t max_tokens = 0;
   std::int64_t max_sequences = 0;
+};
+
+/// Kinds of operators by which a run tells what was priced off the measured grid.
+enum class OperatorKind {
+  gemm,
+  prefill_attention,
+  decode_attention,
+  experts,
+  mla,
+  elementwise,
+  collective
+};
+inline constexpr std::size_t operator_kinds = 7;
+
+/// "gemm", "prefill_attention", ….
+[[nodiscard]] std::string_view name(OperatorKind kind);
+
+/// A time per kind of operator.
+struct OperatorTimes {
+  std::array<Seconds, operator_kinds> by_kind{};
+
+  [[nodiscard]] Seconds& operator[](OperatorKind kind) {
+    return by_kind[static_cast<std::size_t>(kind)];
+  }
+  [[nodiscard]] Seconds operator[](OperatorKind kind) const {
+    return by_kind[static_cast<std::size_t>(kind)];
+  }
+  [[nodiscard]] Seconds total() const;
+  OperatorTimes& operator+=(const OperatorTimes& other);
+  OperatorTimes& operator-=(const OperatorTimes& other);
 };
 
 /// A piece of one prompt computed in a step, after `past_tokens` of it that are in KV already.
@@ -39,37 +86,47 @@ struct StepShape {
   std::int64_t sampled = 0;
 };
 
-/// The price of GPU work, per GPU of the tensor-parallel group.
+/// The price of GPU work, per GPU of the replica.
 struct Price {
   Seconds time;
-  Flops flops;       ///< On tensor cores, as executed.
-  Bytes bytes;       ///< From and to HBM.
-  Seconds off_grid;  ///< The part of `time` priced outside the measured grid.
+  Flops flops;             ///< On tensor cores, as executed.
+  Bytes bytes;             ///< From and to HBM.
+  Seconds error;           ///< What the median errors of the operators' calibration come to.
+  OperatorTimes off_grid;  ///< The parts of `time` priced outside measured grids.
 
   Price& operator+=(const Price& other) {
     time += other.time;
     flops += other.flops;
     bytes += other.bytes;
+    error += other.error;
     off_grid += other.off_grid;
+    return *this;
+  }
+  Price& operator*=(double factor) {
+    time *= factor;
+    flops *= factor;
+    bytes *= factor;
+    error *= factor;
+    for (Seconds& part : off_grid.by_kind) part *= factor;
     return *this;
   }
 };
 
-/// Prices forward passes of one model on one tensor-parallel group. Everything proportional to
-/// tokens comes from tables built once; a call costs O(1 + chunks). Host time is not included, nor
-/// are the gathering of logits across ranks and the overlap of kernels.
-/// Time never falls when tokens, context, chunks or sequences are added, with one exception:
-/// `plain` decoding waits for its longest sequence and is priced at the mean context, which a
-/// shorter sequence lowers.
+/// Prices forward passes of one model on one replica. Everything proportional to tokens comes from
+/// tables built once; a call costs O(1 + chunks). Host time is not included, nor are the gathering
+/// of logits across ranks and the overlap of kernels. With attention data parallelism the sequences
+/// are spread evenly over the groups, which run in step. More work is not always slower: libraries
+/// choose other kernels at other sizes, and the measurements show it.
 class StepCost {
  public:
   /// Throws std::invalid_argument for a setup that cannot be priced; first_refusal() says why
   /// beforehand.
   explicit StepCost(const StepSetup& setup);
+  StepCost(const StepCost&) = delete;
+  StepCost& operator=(const StepCost&) = delete;
 
-  /// Why this setup is not priced (mixture of experts, latent attention, sliding window, quantised
-  /// weights, fa3 off Hopper, heads too wide, a degree that does not divide or has no measured
-  /// all-reduce), as a sentence; empty if it is.
+  /// Why this setup is not priced (fa3 off Hopper, heads too wide, a degree that does not divide or
+  /// reaches beyond a node), as a sentence; empty if it is.
   [[nodiscard]] static std::string first_refusal(const StepSetup& setup);
 
   /// Contract: no more tokens and sampled sequences than the setup allows; `decode_context` is at
@@ -82,9 +139,9 @@ class StepCost {
   [[nodiscard]] Bytes kv_per_token() const { return kv_per_token_; }
   /// Peak of live activations on one GPU in a step of `tokens` tokens of which `sampled` are
   /// sampled: the residual stream, its normed copy and the widest layer intermediates (gate_up and
-  /// its activation, or qkv and the attention output) at 16 bit, logits of the whole vocabulary at
-  /// 16 and 32 bit. `score_elements` is the largest new × (past + new) product of one chunk: only
-  /// naive attention stores scores, S and P of one layer at 16 bit.
+  /// its activation, qkv and the attention output, or the rows of chosen experts) at 16 bit, logits
+  /// of the whole vocabulary at 16 and 32 bit. `score_elements` is the largest new × (past + new)
+  /// product of one chunk: only naive attention stores scores, S and P of one layer at 16 bit.
   [[nodiscard]] Bytes activations(std::int64_t tokens, std::int64_t sampled,
                                   std::int64_t score_elements) const;
 
@@ -93,15 +150,23 @@ class StepCost {
 
  private:
   void build_tables();
-  [[nodiscard]] Price decode_attention(std::int64_t sequences, std::int64_t context) const;
-  [[nodiscard]] Price prefill_attention(const Chunk& chunk) const;
+  void add(Price& price, OperatorKind kind, const KernelCost& cost, std::int64_t count,
+           double error) const;
+  void add_gemm(std::vector<Price>& table, const models::Gemm& product) const;
+  void add_elementwise(std::vector<Price>& table, const models::Elementwise& op) const;
+  void add_collective(std::vector<Price>& table, const models::Collective& op) const;
+  void add_experts(std::vector<Price>& table, const models::ExpertLayers& layers) const;
+  void add_decodes(Price& price, const StepShape& shape) const;
+  void add_chunk(Price& price, const Chunk& chunk) const;
 
   StepSetup setup_;
   models::OperatorList operators_;
   Heads heads_;
+  std::optional<AttentionPricer> attention_;
+  std::optional<MlaPricer> mla_;
   Bytes weights_;
   Bytes kv_per_token_;
-  std::vector<Price> by_tokens_;   ///< GEMMs, elementwise, all-reduces of a step of i tokens.
+  std::vector<Price> by_tokens_;   ///< What depends on a group's tokens alone, for i tokens.
   std::vector<Price> by_sampled_;  ///< LM head and sampler over i sequences.
 };
 

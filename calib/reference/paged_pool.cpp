@@ -1,5 +1,7 @@
 #include "calib/reference/paged_pool.hpp"
 
+#include <algorithm>
+
 #include "sim/base/check.hpp"
 
 namespace tokenline::reference {
@@ -25,6 +27,7 @@ bool PagedPool::append(std::int64_t request, std::int64_t tokens, std::int64_t l
   Holding& holding = held_[request];
   holding.tokens += tokens;
   for (std::int64_t i = 0; i < taken; ++i) {
+    contents_.erase(free_.front());
     holding.table.push_back(free_.front());
     free_.pop_front();
   }
@@ -34,8 +37,40 @@ bool PagedPool::append(std::int64_t request, std::int64_t tokens, std::int64_t l
 void PagedPool::release(std::int64_t request) {
   const auto found = held_.find(request);
   TOKENLINE_CHECK(found != held_.end(), "request {} holds no blocks", request);
-  for (const std::int64_t id : found->second.table) free_.push_back(id);
+  const auto& [table, tokens] = found->second;
+  for (auto index = static_cast<std::int64_t>(table.size()) - 1; index >= 0; --index) {
+    const std::int64_t id = table[static_cast<std::size_t>(index)];
+    free_.push_back(id);
+    if ((index + 1) * block_size_ <= tokens) contents_[id] = {request, index};
+  }
   held_.erase(found);
+}
+
+std::optional<std::int64_t> PagedPool::find(Contents contents) const {
+  const auto holds = [&](std::int64_t id) {
+    return contents_.contains(id) && contents_.at(id) == contents;
+  };
+  const auto id = std::ranges::find_if(free_, holds);
+  if (id == free_.end()) return {};
+  return *id;
+}
+
+std::int64_t PagedPool::found(std::int64_t request) const {
+  std::int64_t blocks = 0;
+  while (find({request, blocks})) ++blocks;
+  return blocks * block_size_;
+}
+
+void PagedPool::take_back(std::int64_t request) {
+  TOKENLINE_CHECK(!held_.contains(request), "request {} holds blocks", request);
+  Holding holding;
+  for (std::int64_t index = 0; const auto id = find({request, index}); ++index) {
+    std::erase(free_, *id);
+    contents_.erase(*id);
+    holding.table.push_back(*id);
+    holding.tokens += block_size_;
+  }
+  if (!holding.table.empty()) held_[request] = holding;
 }
 
 std::vector<std::int64_t> PagedPool::table(std::int64_t request) const {

@@ -3,13 +3,16 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
+#include <utility>
 #include <vector>
 
 namespace tokenline::reference {
 
 /// KV memory in blocks of equal size, with a block table per request: the plain form of what vLLM's
 /// block manager does (PagedAttention, SOSP'23, section 4.3) without sharing, swapping or copy on
-/// write. Blocks are handed out first in, first out; at the start in the order of their ids.
+/// write. Blocks are handed out first in, first out; at the start in the order of their ids. A full
+/// block keeps what it holds until it is handed out again (vLLM V1, vllm/v1/core/block_pool.py).
 class PagedPool {
  public:
   /// `blocks` blocks of `block_size` tokens, both at least 1; else InternalError.
@@ -20,9 +23,16 @@ class PagedPool {
   /// changes, when the free blocks would fall below `leave_free`.
   [[nodiscard]] bool append(std::int64_t request, std::int64_t tokens, std::int64_t leave_free = 0);
 
-  /// Returns the blocks of `request` to the end of the free list, in the order of its table.
+  /// Returns the blocks of `request` to the end of the free list, the last of its table first.
   /// InternalError when it has none.
   void release(std::int64_t request);
+
+  /// Tokens of a released `request` that can be found again: those of its first full blocks, up to
+  /// the first that has been handed out since.
+  [[nodiscard]] std::int64_t found(std::int64_t request) const;
+  /// The blocks of those tokens leave the free list and are the table of `request` again.
+  /// InternalError when it has a table.
+  void take_back(std::int64_t request);
 
   /// The blocks of `request` in the order of its tokens; empty when it has no table.
   [[nodiscard]] std::vector<std::int64_t> table(std::int64_t request) const;
@@ -42,9 +52,15 @@ class PagedPool {
     std::int64_t tokens = 0;
   };
 
+  /// What a block holds: block number `second` of request `first`.
+  using Contents = std::pair<std::int64_t, std::int64_t>;
+  /// The free block with these contents.
+  [[nodiscard]] std::optional<std::int64_t> find(Contents contents) const;
+
   std::int64_t blocks_;
   std::int64_t block_size_;
   std::deque<std::int64_t> free_;
+  std::map<std::int64_t, Contents> contents_;  ///< Of free blocks that were full, by id.
   std::map<std::int64_t, Holding> held_;
 };
 

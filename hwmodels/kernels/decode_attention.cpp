@@ -29,22 +29,22 @@ double part_count(const Datasheet& gpu, const Heads& heads, const Decode& decode
 
 }  // namespace
 
-DecodeTerms decode_terms(const Datasheet& gpu, DecodeKernel kernel, const Heads& heads,
+KernelTerms decode_terms(const Datasheet& gpu, DecodeKernel kernel, const Heads& heads,
                          const Decode& decode) {
   const double context = real(decode.context);
   const double whole = real(decode.sequences * heads.kv);
   const double group = real(heads.q) / real(heads.kv);
   const bool split = kernel == DecodeKernel::flash_decoding;
 
-  DecodeTerms terms;
+  KernelTerms terms;
   terms.blocks = split ? part_count(gpu, heads, decode) : whole;
   // KV tokens of all kv heads per SM when they spread evenly, or of one block that cannot be cut.
   double tokens_per_sm = context * real(heads.kv) / real(gpu.sms);
   if (!split) tokens_per_sm = std::max(tokens_per_sm, context / real(decode.sequences));
   terms.compute = tokens_per_sm * token_time(gpu, heads);
   terms.flops = Flops(4.0 * context * real(heads.q * heads.dim));
-  terms.bytes =
-      Bytes(4.0 * (context * real(heads.kv) + real(decode.sequences * heads.q)) * real(heads.dim));
+  terms.bytes = Bytes(real(heads.dim) * (2.0 * real(decode.kv_element) * context * real(heads.kv) +
+                                         4.0 * real(decode.sequences * heads.q)));
   // O, m and l of each part and q head in fp32, written and read.
   if (split) terms.bytes += Bytes(8.0 * terms.blocks * group * real(heads.dim + 2));
   return terms;
@@ -52,15 +52,20 @@ DecodeTerms decode_terms(const Datasheet& gpu, DecodeKernel kernel, const Heads&
 
 KernelCost decode_attention(const Gpu& gpu, DecodeKernel kernel, const Heads& heads,
                             const Decode& decode) {
-  const DecodeTerms terms = decode_terms(gpu, kernel, heads, decode);
-  const DecodeFit& fit = gpu.decode_attention;
-  const bool split = kernel == DecodeKernel::flash_decoding;
-  const Seconds launch =
-      split ? fit.launch : std::max(Seconds(0.0), fit.launch - gpu.elementwise.launch);
-  const Seconds blocks = terms.blocks / real(gpu.sms) * fit.block_overhead;
-  const Seconds compute = terms.compute / gpu.prefill_attention.compute_efficiency;
-  const Seconds memory = terms.bytes / (gpu.bandwidth * fit.memory_efficiency);
-  return {launch + std::max({blocks, compute, memory}), terms.flops, terms.bytes};
+  const KernelFit& fit = fit_of(gpu.decode_attention, kv_precision(decode.kv_element));
+  KernelCost cost = roofline(gpu, fit, decode_terms(gpu, kernel, heads, decode));
+  if (kernel == DecodeKernel::plain)
+    cost.time -= std::min(fit.launch, fit_of(gpu.elementwise, "other").launch);
+  return cost;
+}
+
+std::array<std::int64_t, 4> attention_shape(const Heads& heads) {
+  constexpr std::int64_t shared = 16;  // Four octaves: further than any two head counts matter.
+  return {heads.dim, heads.q, heads.kv, heads.q > heads.kv ? shared : 1};
+}
+
+std::string_view kv_precision(std::int64_t kv_element) {
+  return kv_element == 1 ? "fp8" : "bfloat16";
 }
 
 }  // namespace tokenline::hw

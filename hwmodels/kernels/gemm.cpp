@@ -23,7 +23,7 @@ constexpr double real(std::int64_t value) { return static_cast<double>(value); }
 
 /// Time of the tiles alone for each split of k; `never` where the parts would be too short.
 std::array<Seconds, splits.size()> tile_times(const Datasheet& gpu, const GemmShape& shape) {
-  const FlopsPerSecond per_sm = gpu.peak_16bit / real(gpu.sms);
+  const FlopsPerSecond per_sm = gpu.peak(shape.precision) / real(gpu.sms);
   std::array<Seconds, splits.size()> best;
   best.fill(never);
   for (const Tile& tile : tiles) {
@@ -48,37 +48,83 @@ Seconds best_split(const Datasheet& gpu, const GemmShape& shape,
   return best;
 }
 
-KernelCost cost(const Gpu& gpu, const GemmShape& shape, Seconds tile_time) {
-  const Bytes bytes = gemm_bytes(shape);
-  const Seconds memory = bytes / (gpu.bandwidth * gpu.gemm.memory_efficiency);
-  return {gpu.gemm.launch + std::max(tile_time / gpu.gemm.compute_efficiency, memory),
-          Flops(2.0 * real(shape.m) * real(shape.n) * real(shape.k)), bytes};
+bool narrow(models::Precision precision) {
+  return precision == models::Precision::fp8 || precision == models::Precision::fp8_block;
+}
+
+/// The input read at 16 bit and written at 8.
+Bytes quantisation_bytes(const GemmShape& shape) {
+  if (!narrow(shape.precision)) return {};
+  return Bytes(3.0 * real(shape.m) * real(shape.k));
+}
+
+KernelTerms terms(const GemmShape& shape, Seconds tile_time) {
+  return {0.0, tile_time, Flops(2.0 * real(shape.m) * real(shape.n) * real(shape.k)),
+          gemm_bytes(shape) + quantisation_bytes(shape), quantisation_bytes(shape)};
 }
 
 }  // namespace
 
+double weight_bytes_per_element(models::Precision precision) {
+  switch (precision) {
+    case models::Precision::bfloat16:
+      return 2.0;
+    case models::Precision::fp8:
+    case models::Precision::fp8_block:
+      return 1.0;
+    case models::Precision::mxfp4:
+      return 17.0 / 32.0;
+  }
+  return 2.0;
+}
+
 Bytes gemm_bytes(const GemmShape& shape) {
-  return Bytes(2.0 * (real(shape.m) * real(shape.k) + real(shape.k) * real(shape.n) +
-                      real(shape.m) * real(shape.n)));
+  const double weight = weight_bytes_per_element(shape.precision);
+  return Bytes((narrow(shape.precision) ? 1.0 : 2.0) * real(shape.m) * real(shape.k) +
+               weight * real(shape.k) * real(shape.n) + 2.0 * real(shape.m) * real(shape.n));
 }
 
 Seconds gemm_tile_time(const Datasheet& gpu, const GemmShape& shape) {
   return best_split(gpu, shape, tile_times(gpu, shape));
 }
 
-KernelCost gemm(const Gpu& gpu, const GemmShape& shape) {
-  return cost(gpu, shape, gemm_tile_time(gpu, shape));
+KernelTerms gemm_terms(const Datasheet& gpu, const GemmShape& shape) {
+  return terms(shape, gemm_tile_time(gpu, shape));
 }
 
-GemmPricer::GemmPricer(const Gpu& gpu, std::int64_t n, std::int64_t k) : gpu_(gpu), n_(n), k_(k) {}
+KernelCost gemm(const Gpu& gpu, const GemmShape& shape) {
+  return GemmPricer(gpu, shape.n, shape.k, shape.precision)(shape.m);
+}
+
+GemmPricer::GemmPricer(const Gpu& gpu, std::int64_t n, std::int64_t k, models::Precision precision,
+                       InputQuantization input)
+    : gpu_(gpu),
+      fit_(fit_of(gpu.gemm, models::name(precision))),
+      shape_{0, n, k, precision, input},
+      slice_(slice_of(fit_, {n, k})),
+      dynamic_launch_(std::max(Seconds(0.0), fit_.launch - fit_of(gpu.gemm, "bfloat16").launch)) {}
 
 KernelCost GemmPricer::operator()(std::int64_t m) {
-  const GemmShape shape{m, n_, k_};
+  shape_.m = m;
   if (const std::int64_t bucket = ceil_div(m, row_quantum); bucket != bucket_) {
     bucket_ = bucket;
-    by_split_ = tile_times(gpu_, shape);
+    by_split_ = tile_times(gpu_, shape_);
   }
-  return cost(gpu_, shape, best_split(gpu_, shape, by_split_));
+  KernelTerms account = terms(shape_, best_split(gpu_, shape_, by_split_));
+  const Correction correction = slice_.at(real(m));
+  if (!narrow(shape_.precision) || shape_.input == InputQuantization::dynamic)
+    return corrected(gpu_, fit_, account, correction);
+  const Bytes quantisation = account.apart;
+  account.bytes -= account.apart;
+  account.apart = {};
+  KernelCost cost = corrected(gpu_, fit_, account, correction);
+  cost.time -= correction.factor * dynamic_launch_;
+  cost.provenance = std::max(cost.provenance, Provenance::fitted);
+  if (shape_.input == InputQuantization::streaming) {
+    cost.time += roofline(gpu_, fit_of(gpu_.elementwise, "other"), {.bytes = quantisation}).time;
+    cost.bytes += quantisation;
+  }
+  return cost;
 }
 
 }  // namespace tokenline::hw

@@ -24,8 +24,10 @@ Cluster::Cluster(Scenario& scenario) : scenario_(scenario) {
                          .index = static_cast<std::uint32_t>(i)}));
 }
 
-RunResult Cluster::run() {
+RunResult Cluster::run(std::span<const TimePoint> probes) {
   watch_window();
+  for (const TimePoint when : probes)
+    simulation_.at(when, Phase::sample, [this] { depths_.push_back(queue_depth()); });
   for (std::size_t source = 0; source < scenario_.traffic.sources.size(); ++source)
     schedule_next(source);
   simulation_.run();
@@ -50,6 +52,7 @@ RunResult Cluster::run() {
                                 .kv_blocks = instances_[i]->pool().total()});
   }
   result.log = std::move(log_);
+  result.depths = std::move(depths_);
   return result;
 }
 
@@ -142,6 +145,15 @@ std::vector<InstanceStats> Cluster::snapshot() const {
   return all;
 }
 
+QueueDepth Cluster::queue_depth() const {
+  QueueDepth depth{.when = simulation_.now()};
+  for (const auto& instance : instances_) {
+    depth.running += instance->running();
+    depth.waiting += instance->queue_length();
+  }
+  return depth;
+}
+
 AuditReport Cluster::audit_run() const {
   AuditInput input{.log = log_,
                    .instances = {},
@@ -158,6 +170,8 @@ AuditReport Cluster::audit_run() const {
   return audit(input);
 }
 
-RunResult run(Scenario& scenario) { return Cluster(scenario).run(); }
+RunResult run(Scenario& scenario, std::span<const TimePoint> probes) {
+  return Cluster(scenario).run(probes);
+}
 
 }  // namespace tokenline

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "sim/engine/instance.hpp"
@@ -19,8 +20,8 @@ class Cluster final : private InstanceListener {
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;
 
-  /// Runs until nothing is left to happen. Call once.
-  [[nodiscard]] RunResult run();
+  /// Runs until nothing is left to happen, and records the queues at `probes`. Call once.
+  [[nodiscard]] RunResult run(std::span<const TimePoint> probes);
 
  private:
   void schedule_next(std::size_t source);
@@ -31,6 +32,7 @@ class Cluster final : private InstanceListener {
   void crashed(std::uint32_t request) override;
   [[nodiscard]] std::vector<InstanceStats> snapshot() const;
   void watch_window();
+  [[nodiscard]] QueueDepth queue_depth() const;
   [[nodiscard]] AuditReport audit_run() const;
 
   Scenario& scenario_;
@@ -46,6 +48,7 @@ class Cluster final : private InstanceListener {
   std::uint64_t ended_ = 0;
   std::vector<InstanceStats> at_from_;
   std::vector<InstanceStats> at_to_;
+  std::vector<QueueDepth> depths_;
 };
 
 }  // namespace tokenline

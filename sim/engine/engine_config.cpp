@@ -14,12 +14,24 @@ using config::Reader;
 
 constexpr std::array prefill_kernels{hw::PrefillKernel::naive, hw::PrefillKernel::fa1,
                                      hw::PrefillKernel::fa2, hw::PrefillKernel::fa3};
+constexpr std::array precisions{models::Precision::bfloat16, models::Precision::fp8,
+                                models::Precision::fp8_block, models::Precision::mxfp4};
 constexpr std::string_view default_preset = "vllm-v1";
 /// Begins the file name in the locations of a preset's keys.
 constexpr std::string_view preset_file_prefix = "<preset ";
 /// max_model_len where no model says how many positions it has.
 constexpr std::int64_t default_positions = 4096;
 constexpr std::array<std::string_view, 2> decode_names{"plain", "flash_decoding"};
+constexpr std::array<std::string_view, 4> sizing_names{"profiled", "free_fraction",
+                                                       "static_reserve", "on_demand"};
+/// Schedulers that compute a prompt in pieces, however small the budget of a step.
+constexpr std::array<std::string_view, 2> piecewise{"chunked", "prefill_first_chunked"};
+/// Schedulers that never preempt, hence prefill prompts alone, and not what was generated too.
+constexpr std::array<std::string_view, 1> never_preempting{"guaranteed_no_evict"};
+
+bool contains(std::span<const std::string_view> names, std::string_view name) {
+  return std::ranges::find(names, name) != names.end();
+}
 
 hw::PrefillKernel read_prefill_attention(Reader& engine, hw::Generation generation) {
   std::vector<std::string> choices{"auto"};
@@ -30,6 +42,38 @@ hw::PrefillKernel read_prefill_attention(Reader& engine, hw::Generation generati
   for (const hw::PrefillKernel kernel : prefill_kernels)
     if (word == hw::name(kernel)) return kernel;
   return generation == hw::Generation::hopper ? hw::PrefillKernel::fa3 : hw::PrefillKernel::fa2;
+}
+
+void read_precisions(Reader& engine, EngineConfig& config) {
+  std::vector<std::string> words{"auto"};
+  for (const models::Precision precision : precisions) words.emplace_back(models::name(precision));
+  const std::string word = engine.word(
+      {"quantization",
+       "How the weights of linear layers and experts are stored and multiplied; auto: as the "
+       "model's checkpoint says."},
+      words, words.front());
+  for (const models::Precision precision : precisions)
+    if (word == models::name(precision)) config.quantization = precision;
+  const std::vector<std::string> kv_words{"auto", "fp8"};
+  const std::vector<std::string> loads{"balanced", "power_law_1.01", "power_law_1.2"};
+  config.expert_load = engine.word(
+      {"expert_load",
+       "How unevenly tokens choose experts: alike, or by a power law of that exponent."},
+      loads, "balanced");
+  const std::vector<std::string> ways{"dynamic", "streaming", "fused"};
+  const std::string way = engine.word(
+      {"activation_quantization",
+       "How inputs of fp8 products become fp8. dynamic: with scales of their own, by the kernel "
+       "that "
+       "was measured; streaming: with static scales, by a plain streaming kernel; fused: with "
+       "static scales, by the kernel before."},
+      ways, "dynamic");
+  config.input_quantization = way == "fused"       ? hw::InputQuantization::fused
+                              : way == "streaming" ? hw::InputQuantization::streaming
+                                                   : hw::InputQuantization::dynamic;
+  const std::string kv = engine.word({"kv_cache_dtype", "Type of the KV cache; auto: 16 bit."},
+                                     kv_words, kv_words.front());
+  config.kv_element = kv == "fp8" ? 1 : 2;
 }
 
 hw::DecodeKernel read_decode_attention(Reader& engine) {
@@ -77,7 +121,9 @@ void read_batching(Reader& engine, const std::optional<models::Architecture>& mo
                  fmt::format("max_num_batched_tokens ({}) is less than max_num_seqs ({}): the "
                              "decodes alone would not fit",
                              config.max_num_batched_tokens, config.max_num_seqs));
-  if (config.scheduler != "chunked" && config.max_num_batched_tokens < config.max_model_len)
+  config.prompts_whole = !contains(piecewise, config.scheduler);
+  if (config.prompts_whole && !contains(never_preempting, config.scheduler) &&
+      config.max_num_batched_tokens < config.max_model_len)
     engine.error(blamed(engine, {"max_num_batched_tokens", "max_model_len", "scheduler"}),
                  fmt::format("max_num_batched_tokens ({}) is less than max_model_len ({}), and the "
                              "scheduler '{}' prefills prompts whole",
@@ -85,16 +131,73 @@ void read_batching(Reader& engine, const std::optional<models::Architecture>& mo
                  "raise it, lower max_model_len, or use scheduler: chunked");
 }
 
-void read_memory(Reader& engine, EngineConfig& config) {
-  config.gpu_memory_utilization = engine.real(
-      {"gpu_memory_utilization", "Share of HBM that the engine may use."}, {0.01, 1.0}, 0.9);
-  const std::vector<std::string> sizings{"profiled", "on_demand"};
-  const std::string sizing = engine.word(
+KvSizing read_kv_sizing(Reader& engine) {
+  const std::vector<std::string> words(sizing_names.begin(), sizing_names.end());
+  const std::string word = engine.word(
       {"kv_sizing",
        "profiled: the pool is reserved after a profile run and activations always have room; "
-       "on_demand: blocks and activations share the memory, and a step may exceed it."},
-      sizings, "profiled");
-  config.kv_sizing = sizing == "on_demand" ? KvSizing::on_demand : KvSizing::profiled;
+       "free_fraction: gpu_memory_utilization of what weights and activations leave; "
+       "static_reserve: what weights and static_reserve leave; on_demand: blocks and activations "
+       "share the memory, and a step may exceed it."},
+      words, words.front());
+  return static_cast<KvSizing>(std::ranges::find(words, word) - words.begin());
+}
+
+void read_host(Reader& engine, const std::optional<models::Architecture>& model,
+               EngineConfig& config) {
+  config.host_overhead_per_step =
+      engine.seconds({"host_overhead_per_step", "Host time of a GPU step."}, {0.0, 10.0});
+  config.host_overhead_per_sequence = engine.seconds(
+      {"host_overhead_per_sequence", "Host time of a GPU step per sequence of the step."},
+      {0.0, 1.0});
+  config.host_overhead_per_request = engine.seconds(
+      {"host_overhead_per_request",
+       "Host time before the step that admits a request, per request: its way into the engine."},
+      {0.0, 10.0}, "0 s");
+  const Seconds per_layer =
+      engine.seconds({"host_launch_per_layer",
+                      "Host time to launch the kernels of a layer in a step with prompts that no "
+                      "CUDA graph covers. "
+                      "The GPU computes meanwhile and waits for what outlasts it."},
+                     {0.0, 1.0}, "0 s");
+  config.cuda_graph_max_tokens = engine.integer({"cuda_graph_max_tokens",
+                                                 "Steps with prompts of at most so many tokens run "
+                                                 "as CUDA graphs; steps of decodes always do."},
+                                                {0, 16'777'216}, 0);
+  config.prompt_launch = static_cast<double>(model ? model->layers : 1) * per_layer;
+  const std::vector<std::string> overlaps{"none", "async"};
+  config.host_overlap =
+      engine.word(
+          {"host_overlap",
+           "none: the GPU waits for the host between two steps; async: the host works during "
+           "the step, and the GPU waits for what outlasts it and for host_gap."},
+          overlaps, "none") == "async"
+          ? HostOverlap::async
+          : HostOverlap::none;
+  config.host_gap = engine.seconds(
+      {"host_gap", "Time between two GPU steps that no overlap hides, with host_overlap: async."},
+      {0.0, 1.0}, "0 s");
+  config.host_gap_per_sequence = engine.seconds(
+      {"host_gap_per_sequence", "The same for each sequence of the step."}, {0.0, 1.0}, "0 s");
+  config.schedule_ahead = engine.boolean(
+      {"schedule_ahead",
+       "Decide on a step when the one before it starts: a request that arrives later waits for "
+       "the step after."},
+      false);
+}
+
+void read_memory(Reader& engine, EngineConfig& config) {
+  config.gpu_memory_utilization = engine.real({"gpu_memory_utilization",
+                                               "Share of HBM that the engine may use; under "
+                                               "kv_sizing: free_fraction, that the pool gets of "
+                                               "what weights and activations leave."},
+                                              {0.01, 1.0}, 0.9);
+  config.kv_sizing = read_kv_sizing(engine);
+  config.static_reserve = engine.bytes(
+      {"static_reserve",
+       "Memory that kv_sizing: static_reserve keeps for activations, graphs and the rest: "
+       "(1 - mem_fraction_static) of the GPU's."},
+      {0.0, 1e12}, "0 B");
   const std::vector<std::string> layouts{"paged", "contiguous"};
   const std::string layout =
       engine.word({"kv_layout",
@@ -108,6 +211,11 @@ void read_memory(Reader& engine, EngineConfig& config) {
   config.num_gpu_blocks_override = engine.optional_integer(
       {"num_gpu_blocks_override", "KV blocks per replica, instead of what memory allows."},
       {1, 1'000'000'000});
+  config.enable_prefix_caching = engine.boolean(
+      {"enable_prefix_caching",
+       "A preempted request that is admitted again computes only what was in KV blocks that others "
+       "have taken meanwhile. Prefixes shared between requests are not modelled yet."},
+      false);
   config.non_torch_memory =
       engine.bytes({"non_torch_memory",
                     "HBM of the CUDA context, NCCL and graphs per GPU, which the pool cannot use."},
@@ -115,6 +223,20 @@ void read_memory(Reader& engine, EngineConfig& config) {
 }
 
 }  // namespace
+
+Duration EngineConfig::host_time(const HostWork& work, Duration gpu) const {
+  const Duration step = to_duration(host_overhead_per_step + static_cast<double>(work.sequences) *
+                                                                 host_overhead_per_sequence);
+  const Duration admitting =
+      to_duration(static_cast<double>(work.first_admissions) * host_overhead_per_request);
+  const bool launched = work.prompts && work.tokens > cuda_graph_max_tokens;
+  const Duration launch = launched ? to_duration(prompt_launch) : Duration{};
+  if (host_overlap == HostOverlap::none)
+    return step + admitting + std::max(launch - gpu, Duration{});
+  const Duration gap =
+      to_duration(host_gap + static_cast<double>(work.sequences) * host_gap_per_sequence);
+  return std::max(step + launch - gpu, Duration{}) + gap + admitting;
+}
 
 EngineConfig read_engine(Reader& engine, const std::optional<models::Architecture>& model,
                          hw::Generation generation, const Policies& policies) {
@@ -129,13 +251,16 @@ EngineConfig read_engine(Reader& engine, const std::optional<models::Architectur
   config.modelled = engine.text({"modelled", "Engine and version that the values stand for."});
   read_batching(engine, model, policies, config);
   read_memory(engine, config);
+  read_precisions(engine, config);
   config.prefill_attention = read_prefill_attention(engine, generation);
   config.decode_attention = read_decode_attention(engine);
-  config.host_overhead_per_step =
-      engine.seconds({"host_overhead_per_step", "Host time between two GPU steps."}, {0.0, 10.0});
-  config.host_overhead_per_sequence = engine.seconds(
-      {"host_overhead_per_sequence", "Host time between two GPU steps per sequence of the step."},
-      {0.0, 1.0});
+  const std::vector<std::string> mixtures{"fused", "separate"};
+  config.fused_mixed_attention =
+      engine.word({"mixed_attention",
+                   "fused: one call computes prefill chunks and decodes of a step, which treats "
+                   "decodes as short prompts; separate: each has its own kernel."},
+                  mixtures, "fused") == "fused";
+  read_host(engine, model, config);
   engine.finish();
   return config;
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "hwmodels/step_cost.hpp"
+#include "sim/base/time.hpp"
 #include "sim/config/reader.hpp"
 #include "sim/policies/policies.hpp"
 
@@ -14,9 +15,14 @@ namespace tokenline {
 
 /// How the KV pool gets its memory.
 enum class KvSizing {
-  /// Reserved at start-up after a profile run at max_num_batched_tokens, as vLLM does: activations
-  /// always have room.
+  /// Reserved at start-up after a profile run at max_num_batched_tokens, as vLLM does: what
+  /// gpu_memory_utilization of the memory leaves. Activations always have room.
   profiled,
+  /// The same, but gpu_memory_utilization of what weights and activations leave of the whole
+  /// memory (TensorRT-LLM).
+  free_fraction,
+  /// Reserved at start-up: all that weights and a fixed `static_reserve` leave (SGLang).
+  static_reserve,
   /// Block by block, out of the same memory as activations: a step may exceed HBM.
   on_demand,
 };
@@ -27,11 +33,27 @@ enum class KvLayout {
   contiguous,  ///< max_model_len tokens, taken at admission.
 };
 
-/// An engine as configured, under the engines' own names.
+/// How the host's work lies beside the GPU's.
+enum class HostOverlap {
+  none,   ///< Between two steps: the GPU waits for all of it.
+  async,  ///< During the step: the GPU waits for what outlasts it, and for the gap.
+};
+
+/// What the host does for a step.
+struct HostWork {
+  std::int64_t sequences = 0;         ///< Decodes and pieces of prompts.
+  std::int64_t first_admissions = 0;  ///< Requests that run for the first time.
+  std::int64_t tokens = 0;            ///< All of the step's.
+  bool prompts = false;
+};
+
+/// An engine as configured, under the engines' own names. With attention data parallelism its
+/// limits are those of each group, as vLLM's.
 struct EngineConfig {
   std::string preset;
   std::string modelled;  ///< Engine and version that the preset stands for.
   std::string scheduler;
+  bool prompts_whole = true;  ///< The scheduler computes a prompt in one step.
   std::int64_t max_num_seqs = 0;
   std::int64_t max_num_batched_tokens = 0;
   std::int64_t max_model_len = 0;
@@ -41,12 +63,30 @@ struct EngineConfig {
   std::int64_t block_size = 0;
   double watermark = 0.0;  ///< Share of the blocks that an admission must leave free.
   std::optional<std::int64_t> num_gpu_blocks_override;
+  bool enable_prefix_caching = false;  ///< A preempted request finds its untaken blocks again.
   Bytes non_torch_memory;
+  Bytes static_reserve;
+  std::optional<models::Precision> quantization;  ///< Of the weights; the model's where absent.
+  std::int64_t kv_element = 2;                    ///< Bytes of a value in the KV cache.
   hw::PrefillKernel prefill_attention = hw::PrefillKernel::fa2;
   hw::DecodeKernel decode_attention = hw::DecodeKernel::flash_decoding;
+  bool fused_mixed_attention = true;  ///< StepSetup::fused_mixed_attention.
+  hw::InputQuantization input_quantization = hw::InputQuantization::dynamic;
   Seconds host_overhead_per_step;
   Seconds host_overhead_per_sequence;
+  Seconds host_overhead_per_request;
+  Seconds prompt_launch;  ///< Host time to launch a step with prompts: of all layers.
+  /// Steps with prompts of at most so many tokens run as CUDA graphs and need no launches.
+  std::int64_t cuda_graph_max_tokens = 0;
+  HostOverlap host_overlap = HostOverlap::none;
+  Seconds host_gap;
+  Seconds host_gap_per_sequence;
+  std::string expert_load;  ///< How unevenly tokens choose experts: StepSetup::expert_load.
+  /// A step is decided on when the one before it starts: what arrives later waits for the next.
+  bool schedule_ahead = false;
 
+  /// The part of a step in which the GPU waits for the host, beside `gpu` of GPU time.
+  [[nodiscard]] Duration host_time(const HostWork& work, Duration gpu) const;
   /// Tokens per block of the pool: block_size, or max_model_len for a contiguous layout.
   [[nodiscard]] std::int64_t pool_block_size() const {
     return kv_layout == KvLayout::contiguous ? max_model_len : block_size;

@@ -17,8 +17,8 @@ Instance::Instance(Wiring wiring)
       pool_(memory_.blocks),
       batch_(store_, config_.pool_block_size(), config_.max_model_len),
       gaps_(log_.token_gaps.size()) {
-  limits_ = {.max_num_seqs = config_.max_num_seqs,
-             .max_num_batched_tokens = config_.max_num_batched_tokens,
+  limits_ = {.max_num_seqs = memory_.groups * config_.max_num_seqs,
+             .max_num_batched_tokens = memory_.groups * config_.max_num_batched_tokens,
              .block_size = config_.pool_block_size(),
              .watermark_blocks = config_.watermark_blocks(memory_.blocks)};
   // Before its first step an instance holds its weights, and its pool where that is reserved.
@@ -39,7 +39,7 @@ void Instance::enqueue(std::uint32_t request) {
   waiting_.push_back(id);
   ++outstanding_;
   begin_waiting(sequence);
-  stats_.peak_waiting = std::max(stats_.peak_waiting, waiting());
+  stats_.peak_waiting = std::max(stats_.peak_waiting, queue_length());
   if (!stepping_ && !down_) wake();
 }
 
@@ -72,8 +72,15 @@ void Instance::after_step() {
     wake();
 }
 
+void Instance::look_at_queue() {
+  // An engine that decides ahead has looked when the step that just ended started; one that had
+  // nothing to do looks at once.
+  if (!config_.schedule_ahead || (running_count_ == 0 && visible_ == 0)) visible_ = queue_length();
+}
+
 bool Instance::start_step() {
   boundary_ = simulation_.now();
+  look_at_queue();
   do {
     plan_.clear();
     if (waiting_.empty() && running_count_ == 0) return false;
@@ -83,7 +90,7 @@ bool Instance::start_step() {
   } while (pieces_.empty() && !plan_.decode && plan_.preemptions > 0);
   TOKENLINE_CHECK(!pieces_.empty() || plan_.decode,
                   "at {} ns instance {} has {} waiting and {} running requests and no step to do",
-                  simulation_.now().time_since_epoch().count(), index_, waiting(), running());
+                  simulation_.now().time_since_epoch().count(), index_, queue_length(), running());
   const Bytes asked = memory_.in_use(config_.kv_sizing, pool_.used(), step_activations());
   stats_.hbm_peak_asked = std::max(stats_.hbm_peak_asked, asked);
   if (asked > memory_.capacity) {
@@ -92,6 +99,7 @@ bool Instance::start_step() {
   }
   stats_.hbm_peak = std::max(stats_.hbm_peak, asked);
   price_step();
+  visible_ = queue_length();
   stepping_ = true;
   return true;
 }
@@ -153,11 +161,12 @@ void Instance::crash() {
     store_.destroy(id);
   }
   waiting_.clear();
+  visible_ = 0;
   pieces_.clear();
   partial_ = no_sequence;
   prefilling_stored_ = 0;
   release_held();
-  pool_.release(pool_.used());
+  pool_.clear();
   outstanding_ = 0;
   boundary_ = simulation_.now() + restart_delay_;
   stats_.down += restart_delay_;
@@ -174,6 +183,7 @@ InstanceStats Instance::stats() const {
   InstanceStats stats = stats_;
   stats.as_of = stepping_ || down_ ? boundary_ : simulation_.now();
   stats.kv_peak_blocks = pool_.peak_used();
+  stats.recomputed_tokens += pool_.overwritten() * limits_.block_size;
   return stats;
 }
 

@@ -29,6 +29,7 @@ void Instance::apply_plan() {
     add_piece(partial_, plan_.partial_tokens);
     partial_ = no_sequence;
   }
+  first_admissions_ = 0;
   for (const std::int64_t tokens : plan_.admissions) admit(tokens);
   stats_.peak_running = std::max(stats_.peak_running, running());
 }
@@ -47,11 +48,10 @@ void Instance::preempt_last() {
     if (sequence.measured) gaps_.stopped(sequence.last_token, sequence.class_index, decoded);
     if (decoded) sequence.last_token = last_decode_;
   }
-  pool_.release(limits_.blocks(sequence.stored));
+  release_preempted(id);
   ++request.preemptions;
   ++stats_.preemptions;
   request.recomputed_tokens += sequence.stored;
-  stats_.recomputed_tokens += sequence.stored;
   sequence.prefill_tokens = request.prompt_tokens + sequence.generated;
   sequence.thrown_away = std::max(sequence.thrown_away, sequence.stored);
   sequence.stored = 0;
@@ -59,26 +59,46 @@ void Instance::preempt_last() {
   sequence.since = simulation_.now();
   remove_running(id);
   waiting_.push_front(id);
+  ++visible_;
+}
+
+void Instance::release_preempted(SequenceId id) {
+  const std::int64_t stored = store_[id].stored;
+  // Only a full block can be found again, as in vLLM; its tokens are lost when others take it.
+  const std::int64_t full = config_.enable_prefix_caching ? stored / limits_.block_size : 0;
+  pool_.release(limits_.blocks(stored) - full);
+  pool_.keep(id, full);
+  stats_.recomputed_tokens += stored - full * limits_.block_size;
 }
 
 void Instance::admit(std::int64_t tokens) {
   const SequenceId id = waiting_.front();
   waiting_.pop_front();
+  --visible_;
   Sequence& sequence = store_[id];
-  if (sequence.preempted)
+  if (sequence.preempted) {
     record(sequence).parts[Part::preempted] += simulation_.now() - sequence.since;
-  else
+    sequence.stored = pool_.take_back(id) * limits_.block_size;
+    record(sequence).recomputed_tokens -= sequence.stored;
+    prefilling_stored_ += sequence.stored;
+  } else {
     end_waiting(sequence);
+    ++first_admissions_;
+  }
   sequence.preempted = false;
   sequence.order = next_order_++;
   running_.push_back(store_, id);
   ++running_count_;
-  pool_.allocate(limits_.blocks(tokens));
+  final_blocks_ += limits_.blocks(final_tokens(sequence));
+  pool_.allocate(limits_.blocks(sequence.stored + tokens) - limits_.blocks(sequence.stored));
   add_piece(id, tokens);
 }
 
 void Instance::add_piece(SequenceId id, std::int64_t tokens) {
   const Sequence& sequence = store_[id];
+  TOKENLINE_CHECK(tokens >= 1 && sequence.stored + tokens <= sequence.prefill_tokens,
+                  "a piece of {} tokens after {} of {}", tokens, sequence.stored,
+                  sequence.prefill_tokens);
   pieces_.push_back({.id = id,
                      .chunk = {.new_tokens = tokens, .past_tokens = sequence.stored},
                      .last = sequence.stored + tokens == sequence.prefill_tokens});
@@ -117,6 +137,7 @@ void Instance::complete(SequenceId id) {
   if (scheduler_->holds_finished()) {
     held_.push_back(id);
     held_stored_ += sequence.stored;
+    held_blocks_ += limits_.blocks(sequence.stored);
   } else {
     pool_.release(limits_.blocks(sequence.stored));
     store_.destroy(id);
@@ -132,11 +153,13 @@ void Instance::release_held() {
   }
   held_.clear();
   held_stored_ = 0;
+  held_blocks_ = 0;
 }
 
 void Instance::remove_running(SequenceId id) {
   running_.erase(store_, id);
   --running_count_;
+  final_blocks_ -= limits_.blocks(final_tokens(store_[id]));
 }
 
 }  // namespace tokenline

@@ -25,7 +25,7 @@ Duration Instance::gpu_time(const hw::StepShape& shape) const {
 
 Bytes Instance::step_activations() const {
   // A reserved pool leaves room for the peak of the profile run, whatever the step.
-  if (config_.kv_sizing == KvSizing::profiled) return memory_.activation_peak;
+  if (config_.kv_sizing != KvSizing::on_demand) return memory_.activation_peak;
   const hw::StepShape decodes = decode_shape();
   std::int64_t tokens = decodes.decode_sequences;
   std::int64_t sampled = decodes.sampled;
@@ -42,23 +42,28 @@ Bytes Instance::step_activations() const {
 void Instance::price_step() {
   chunks_.clear();
   hw::StepShape shape = decode_shape();
+  std::int64_t tokens = shape.decode_sequences;
   for (const PrefillPiece& piece : pieces_) {
     chunks_.push_back(piece.chunk);
+    tokens += piece.chunk.new_tokens;
     shape.sampled += piece.last ? 1 : 0;
   }
   shape.chunks = chunks_;
   const hw::Price full = cost_.price(shape);
   const Duration gpu = to_duration(full.time);
-  const auto sequences =
-      static_cast<double>(shape.decode_sequences + static_cast<std::int64_t>(pieces_.size()));
-  const Duration host =
-      to_duration(config_.host_overhead_per_step + sequences * config_.host_overhead_per_sequence);
+  const Duration host = config_.host_time(
+      {.sequences = shape.decode_sequences + static_cast<std::int64_t>(pieces_.size()),
+       .first_admissions = first_admissions_,
+       .tokens = tokens,
+       .prompts = !pieces_.empty()},
+      gpu);
   boundary_ = simulation_.now() + host + gpu;
   waited_[static_cast<std::size_t>(plan_.blocked)] += host + gpu;
-  TOKENLINE_CHECK(waiting_.empty() == (plan_.blocked == Blocked::nothing),
+  TOKENLINE_CHECK((visible_ == 0) == (plan_.blocked == Blocked::nothing),
                   "at {} ns {} requests wait and the scheduler gives {} as the reason",
-                  simulation_.now().time_since_epoch().count(), waiting_.size(),
+                  simulation_.now().time_since_epoch().count(), visible_,
                   static_cast<int>(plan_.blocked));
+  charge_unseen(host + gpu);
   const DecodeShare share = split_decode(gpu);
   decoded_[host_gap] += host;
   decoded_[floor_] += share.floor;
@@ -66,6 +71,14 @@ void Instance::price_step() {
   decoded_[stalled] += share.stalled;
   charge_prefills(gpu, host);
   count_step(full, gpu, host);
+}
+
+void Instance::charge_unseen(Duration step) {
+  for (auto i = static_cast<std::size_t>(visible_); i < waiting_.size(); ++i) {
+    Sequence& sequence = store_[waiting_[i]];
+    record(sequence).parts[Part::wait_step] += step;
+    sequence.snapshot = waited_;
+  }
 }
 
 Instance::DecodeShare Instance::split_decode(Duration gpu) const {
@@ -116,11 +129,12 @@ void Instance::count_step(const hw::Price& full, Duration gpu, Duration host) {
   stats_.gpu += gpu;
   stats_.flops += full.flops;
   stats_.hbm_bytes += full.bytes;
+  stats_.price_error += full.error;
   stats_.off_grid += full.off_grid;
   stats_.prefilled_tokens += new_tokens;
   const double seconds = to_seconds(host + gpu).value();
   stats_.running_seconds += seconds * static_cast<double>(running());
-  stats_.waiting_seconds += seconds * static_cast<double>(waiting());
+  stats_.waiting_seconds += seconds * static_cast<double>(queue_length());
   stats_.kv_allocated_seconds += seconds * static_cast<double>(pool_.used() * limits_.block_size);
   const std::int64_t stored = batch_.stored() + (plan_.decode ? batch_.size() : 0) + held_stored_ +
                               prefilling_stored_ + new_tokens;

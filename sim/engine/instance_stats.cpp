@@ -10,6 +10,7 @@ InstanceStats InstanceStats::since(const InstanceStats& earlier) const {
   d.down -= earlier.down;
   d.flops -= earlier.flops;
   d.hbm_bytes -= earlier.hbm_bytes;
+  d.price_error -= earlier.price_error;
   d.off_grid -= earlier.off_grid;
   d.preemptions -= earlier.preemptions;
   d.restarts -= earlier.restarts;

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "hwmodels/step_cost.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/base/time.hpp"
 
@@ -12,16 +13,17 @@ namespace tokenline {
 struct InstanceStats {
   TimePoint as_of{};
   std::int64_t steps = 0;
-  Duration busy{};   ///< Steps, host gaps included.
-  Duration gpu{};    ///< The GPU's part of them.
-  Duration down{};   ///< Restarting.
-  Flops flops;       ///< Of one GPU of the replica.
-  Bytes hbm_bytes;   ///< Of one GPU of the replica.
-  Seconds off_grid;  ///< GPU time priced outside the measured grid.
+  Duration busy{};             ///< Steps, host gaps included.
+  Duration gpu{};              ///< The GPU's part of them.
+  Duration down{};             ///< Restarting.
+  Flops flops;                 ///< Of one GPU of the replica.
+  Bytes hbm_bytes;             ///< Of one GPU of the replica.
+  Seconds price_error;         ///< Of `gpu`, by the median errors of the calibration.
+  hw::OperatorTimes off_grid;  ///< GPU time priced outside measured grids.
   std::int64_t preemptions = 0;
   std::int64_t restarts = 0;
   std::int64_t prefilled_tokens = 0;   ///< Prompt tokens computed, repeats included.
-  std::int64_t recomputed_tokens = 0;  ///< KV entries that preemptions threw away.
+  std::int64_t recomputed_tokens = 0;  ///< KV entries lost in preemptions: not found again.
   std::int64_t decoded_tokens = 0;     ///< KV entries written by decode steps.
   std::int64_t lost_kv_tokens = 0;     ///< KV entries lost in crashes.
   std::int64_t emitted_tokens = 0;     ///< Output tokens produced, of lost attempts too.

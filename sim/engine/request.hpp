@@ -35,8 +35,8 @@ struct RequestRecord {
   TimePoint finish{};       ///< Last token, or the end of the last attempt.
   std::int64_t prompt_tokens = 0;
   std::int64_t output_tokens = 0;
-  std::int64_t recomputed_tokens =
-      0;  ///< KV entries thrown away by preemptions and computed again.
+  /// KV entries thrown away by preemptions, not found again, and computed again.
+  std::int64_t recomputed_tokens = 0;
   std::uint32_t class_index = 0;
   std::uint32_t source = 0;    ///< The traffic source that offered it.
   std::uint32_t instance = 0;  ///< Of the last attempt.

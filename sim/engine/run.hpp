@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,13 @@ struct InstanceResult {
   std::int64_t kv_blocks = 0;
 };
 
+/// How many requests the replicas held at an instant: those of the step under way are running.
+struct QueueDepth {
+  TimePoint when{};
+  std::int64_t running = 0;
+  std::int64_t waiting = 0;  ///< Preempted ones included.
+};
+
 /// Everything a run produced. A pure function of the scenario.
 struct RunResult {
   RequestLog log;
@@ -29,9 +37,12 @@ struct RunResult {
   std::uint64_t events = 0;
   std::uint64_t fingerprint = 0;  ///< Of the order of all events.
   AuditReport audit;
+  std::vector<QueueDepth> depths;  ///< One per probe, in their order.
 };
 
-/// Simulates until every request has ended. The scenario's traffic is used up.
-[[nodiscard]] RunResult run(Scenario& scenario);
+/// Simulates until every request has ended. The scenario's traffic is used up. The queues are
+/// looked at at each of `probes` (ascending), after everything else of that instant; looking
+/// changes nothing but `events` and `fingerprint`.
+[[nodiscard]] RunResult run(Scenario& scenario, std::span<const TimePoint> probes = {});
 
 }  // namespace tokenline

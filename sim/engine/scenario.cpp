@@ -16,6 +16,24 @@ using config::Reader;
 
 TimePoint time_point(Seconds seconds) { return TimePoint{} + to_duration(seconds); }
 
+models::Parallelism read_parallelism(Reader& cluster) {
+  constexpr config::Range<std::int64_t> degrees{1, 64};
+  models::Parallelism parallelism;
+  parallelism.tensor = cluster.integer(
+      {"tensor_parallel_size", "GPUs that share each attention layer and dense MLP of a replica."},
+      degrees, 1);
+  parallelism.data = cluster.integer(
+      {"attention_data_parallel_size",
+       "Groups of tensor_parallel_size GPUs in a replica, each with its own sequences; they share "
+       "the experts."},
+      degrees, 1);
+  parallelism.expert = cluster.integer(
+      {"expert_parallel_size",
+       "Ways the experts are spread over the GPUs of a replica; the remaining ways split each."},
+      {1, 4096}, 1);
+  return parallelism;
+}
+
 ClusterConfig read_cluster(Reader& cluster, const Policies& policies) {
   ClusterConfig config;
   config.replicas =
@@ -23,8 +41,7 @@ ClusterConfig read_cluster(Reader& cluster, const Policies& policies) {
   config.router =
       cluster.word({"router", "Which replica gets a request: see `tokenline list policies`."},
                    policies.router.names(), "least_outstanding");
-  config.tensor_parallel_size =
-      cluster.integer({"tensor_parallel_size", "GPUs that share one replica's model."}, {1, 64}, 1);
+  config.parallelism = read_parallelism(cluster);
   config.restart_delay = to_duration(cluster.seconds(
       {"restart_delay", "From an out-of-memory crash until the replica serves again."},
       {1e-3, 86'400.0}, "130 s"));
@@ -95,13 +112,20 @@ void read_hardware(Scenario& scenario, Reader& root, Reader& cluster, const Poli
   if (!mistakes.traffic) check_lengths(scenario, root);
   const ScenarioSections sections{.root = root, .cluster = cluster, .engine = engine};
   if (!check_sharding(scenario, sections, *model)) return;
-  const hw::StepSetup setup{.model = *model,
-                            .gpu = *gpu,
-                            .tensor_parallel_size = scenario.cluster.tensor_parallel_size,
-                            .prefill_kernel = scenario.engine.prefill_attention,
-                            .decode_kernel = scenario.engine.decode_attention,
-                            .max_tokens = scenario.engine.max_num_batched_tokens,
-                            .max_sequences = scenario.engine.max_num_seqs};
+  const std::int64_t groups = scenario.cluster.parallelism.data;
+  hw::StepSetup setup{.model = *model,
+                      .gpu = *gpu,
+                      .parallelism = scenario.cluster.parallelism,
+                      .prefill_kernel = scenario.engine.prefill_attention,
+                      .decode_kernel = scenario.engine.decode_attention,
+                      .fused_mixed_attention = scenario.engine.fused_mixed_attention,
+                      .input_quantization = scenario.engine.input_quantization,
+                      .kv_element = scenario.engine.kv_element,
+                      .expert_load = scenario.engine.expert_load,
+                      .error_band = scenario.error_band,
+                      .max_tokens = groups * scenario.engine.max_num_batched_tokens,
+                      .max_sequences = groups * scenario.engine.max_num_seqs};
+  if (scenario.engine.quantization) setup.model.quantization = *scenario.engine.quantization;
   if (!check_priced(setup, sections)) return;
   scenario.cost = std::make_shared<const hw::StepCost>(setup);
   scenario.memory = plan_memory(scenario.engine, *scenario.cost);
@@ -158,6 +182,7 @@ Scenario build(config::Node root, const ScenarioOptions& options) {
   apply_engine_preset(root);
   Scenario scenario;
   scenario.file = root.where.file;
+  scenario.error_band = options.error_band;
   config::Document document(std::move(root));
   for (const auto& d : wrong_overrides) document.error(d.where, d.path, d.message, d.hint);
   read(scenario, document);

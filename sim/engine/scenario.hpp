@@ -10,6 +10,7 @@
 #include "sim/config/reader.hpp"
 #include "sim/engine/engine_config.hpp"
 #include "sim/engine/memory_plan.hpp"
+#include "workloads/models/operators.hpp"
 #include "workloads/traffic/source.hpp"
 
 namespace tokenline {
@@ -18,7 +19,7 @@ namespace tokenline {
 struct ClusterConfig {
   std::int64_t replicas = 1;
   std::string router;
-  std::int64_t tensor_parallel_size = 1;
+  models::Parallelism parallelism;  ///< Of each replica.
   Duration restart_delay{};
   bool retry_after_oom = true;
   std::int64_t max_retries = 0;
@@ -36,6 +37,7 @@ struct Scenario {
   std::string description;
   std::string file;
   std::uint64_t seed = 0;
+  double error_band = 0.0;  ///< ScenarioOptions::error_band.
   ClusterConfig cluster;
   EngineConfig engine;
   std::shared_ptr<const hw::StepCost> cost;
@@ -49,6 +51,8 @@ struct Scenario {
 /// What a run gives besides the scenario file.
 struct ScenarioOptions {
   std::vector<std::string> overrides;  ///< "engine.block_size=32", applied in order.
+  /// Moves every price by so many times the median error of its calibration: -1, 0 or 1.
+  double error_band = 0.0;
 };
 
 /// Reads, checks and builds a scenario. Throws ConfigError with every mistake found.

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string_view>
+#include <string>
 
 namespace tokenline {
 namespace {
@@ -38,25 +38,32 @@ void check_lengths(const Scenario& scenario, const config::Reader& root) {
           fmt::format("a request of {} prompt tokens and {} in all exceeds max_model_len ({})",
                       longest.prompt_tokens, longest.total_tokens, scenario.engine.max_model_len),
           "raise engine.max_model_len, or bound the lengths");
+    else if (scenario.engine.prompts_whole &&
+             longest.prompt_tokens > scenario.engine.max_num_batched_tokens)
+      root.document().error(
+          longest.where, longest.path,
+          fmt::format(
+              "a prompt of {} tokens exceeds max_num_batched_tokens ({}), and the scheduler "
+              "'{}' prefills prompts whole",
+              longest.prompt_tokens, scenario.engine.max_num_batched_tokens,
+              scenario.engine.scheduler),
+          "raise engine.max_num_batched_tokens, or bound the lengths");
 }
 
 bool check_sharding(const Scenario& scenario, const ScenarioSections& sections,
                     const models::Architecture& model) {
-  const std::int64_t degree = scenario.cluster.tensor_parallel_size;
-  const auto divides = [&](std::int64_t size, std::string_view what) {
-    if (size % degree == 0) return true;
-    sections.cluster.error("tensor_parallel_size", fmt::format("{} does not divide the {} {} of {}",
-                                                               degree, size, what, model.name));
-    return false;
-  };
-  return divides(model.attention_heads, "attention heads") &&
-         divides(model.intermediate_size, "MLP columns");
+  const std::string mistake = models::first_sharding_mistake(model, scenario.cluster.parallelism);
+  if (mistake.empty()) return true;
+  // It begins with the key to change, which is the place of the error.
+  const std::size_t key = mistake.find(' ');
+  sections.cluster.error(mistake.substr(0, key), mistake.substr(key + 1));
+  return false;
 }
 
 bool check_priced(const hw::StepSetup& setup, const ScenarioSections& sections) {
   // What to change is found by leaving out one choice after the other.
   hw::StepSetup part = setup;
-  part.tensor_parallel_size = 1;
+  part.parallelism = {};
   part.prefill_kernel = hw::PrefillKernel::fa2;
   if (const std::string reason = hw::StepCost::first_refusal(part); !reason.empty()) {
     sections.root.error("model", reason);
@@ -93,10 +100,17 @@ void check_memory(const Scenario& scenario, const ScenarioSections& sections) {
                           fmt::format("{} blocks of {:.3f} GiB do not fit the GPU's {:.1f} GiB "
                                       "beside weights and activations",
                                       plan.blocks, gib(plan.block), gib(plan.capacity)));
+  if (engine.kv_sizing == KvSizing::static_reserve && plan.activation_peak > engine.static_reserve)
+    sections.engine.error(
+        "static_reserve",
+        fmt::format("{:.2f} GiB do not hold the activations of a step, {:.2f} GiB",
+                    gib(engine.static_reserve), gib(plan.activation_peak)),
+        "raise it, or lower max_num_batched_tokens or max_num_seqs");
   const std::int64_t block = engine.pool_block_size();
   const std::int64_t watermark = engine.watermark_blocks(plan.blocks);
   const std::int64_t needed = (engine.max_model_len + block - 1) / block;
-  if (needed > plan.blocks - watermark)
+  const std::int64_t groups = scenario.cluster.parallelism.data;
+  if (needed > (plan.blocks - watermark) / groups)
     sections.engine.error(
         "max_model_len",
         fmt::format("a request of {} tokens needs {} KV blocks; the pool has {}, of "

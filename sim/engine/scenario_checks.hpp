@@ -14,7 +14,7 @@ struct ScenarioSections {
 /// No source offers a request longer than max_model_len. Reported at the length or the trace's row.
 void check_lengths(const Scenario& scenario, const config::Reader& root);
 
-/// Whether the tensor-parallel degree divides what it shards.
+/// Whether the degrees of parallelism divide what they shard.
 [[nodiscard]] bool check_sharding(const Scenario& scenario, const ScenarioSections& sections,
                                   const models::Architecture& model);
 

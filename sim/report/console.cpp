@@ -159,6 +159,14 @@ std::string failed_asserts(const Summary& summary) {
   return out;
 }
 
+/// " (mla 10.2 %, gemm 0.1 %)", or nothing.
+std::string off_grid_operators(const Summary& summary) {
+  std::string out;
+  for (const auto& [kind, share] : summary.off_grid_by_operator)
+    out += fmt::format("{}{} {}", out.empty() ? " (" : ", ", kind, percent(share));
+  return out.empty() ? out : out + ")";
+}
+
 std::string console_text(const Summary& summary) {
   const ClassSummary& all = *summary.find_class("all");
   std::string out = title(" Serving Benchmark Result ", '=');
@@ -167,8 +175,8 @@ std::string console_text(const Summary& summary) {
   out += '\n' + instance_table(summary) + '\n' + ledger(summary) + '\n';
   out += fmt::format("engine: {} ({}), scheduler {}; seed {}\n", summary.engine.preset,
                      summary.engine.modelled, summary.engine.scheduler, summary.seed);
-  out += fmt::format("prices: {} of GPU time outside the measured grid\n",
-                     percent(summary.off_grid_fraction));
+  out += fmt::format("prices: {} of GPU time outside the measured grid{}\n",
+                     percent(summary.off_grid_fraction), off_grid_operators(summary));
   out += audit_verdict(summary.audit);
   if (!summary.asserts.empty())
     out += fmt::format("asserts: {} of {} hold\n",

@@ -11,14 +11,24 @@ std::optional<double> share_of(Duration part, Duration whole) {
   return ratio(static_cast<double>(part.count()), static_cast<double>(whole.count()));
 }
 
-std::optional<double> off_grid(const std::vector<InstanceResult>& instances) {
-  Seconds outside;
+void add_off_grid(Summary& summary, const std::vector<InstanceResult>& instances) {
+  hw::OperatorTimes outside;
   Seconds gpu;
+  Seconds error;
   for (const InstanceResult& instance : instances) {
     outside += instance.measured.off_grid;
     gpu += to_seconds(instance.measured.gpu);
+    error += instance.measured.price_error;
   }
-  return ratio(outside.value(), gpu.value());
+  summary.price_error_fraction = ratio(error.value(), gpu.value());
+  summary.off_grid_fraction = ratio(outside.total().value(), gpu.value());
+  for (std::size_t i = 0; i < hw::operator_kinds; ++i) {
+    const auto share = ratio(outside.by_kind[i].value(), gpu.value());
+    if (share && *share > 0.0)
+      summary.off_grid_by_operator.emplace_back(name(static_cast<hw::OperatorKind>(i)), *share);
+  }
+  std::ranges::stable_sort(summary.off_grid_by_operator, std::greater<>(),
+                           &std::pair<std::string, double>::second);
 }
 
 }  // namespace
@@ -54,7 +64,8 @@ InstanceSummary summarize_instance(const InstanceResult& instance,
   figures.count("recomputed_tokens", stats.recomputed_tokens);
   figures.count("restarts", stats.restarts);
   figures.amount("down_s", to_seconds(stats.down).value());
-  figures.amount("off_grid_fraction", ratio(stats.off_grid.value(), to_seconds(stats.gpu).value()));
+  figures.amount("off_grid_fraction",
+                 ratio(stats.off_grid.total().value(), to_seconds(stats.gpu).value()));
   return result;
 }
 
@@ -72,7 +83,7 @@ bool Summary::asserts_passed() const { return std::ranges::all_of(asserts, &Asse
 Summary summarize(const Scenario& scenario, const RunResult& run) {
   const hw::Gpu& gpu = scenario.cost->setup().gpu;
   const ReplicaHardware hardware{.gpu = gpu.name,
-                                 .gpus = scenario.cluster.tensor_parallel_size,
+                                 .gpus = scenario.cluster.parallelism.gpus(),
                                  .peak_16bit = gpu.peak_16bit,
                                  .bandwidth = gpu.bandwidth,
                                  .memory = scenario.memory.capacity,
@@ -88,7 +99,7 @@ Summary summarize(const Scenario& scenario, const RunResult& run) {
   summary.classes = summarize_classes(run, scenario.measure);
   for (const InstanceResult& instance : run.instances)
     summary.instances.push_back(summarize_instance(instance, hardware));
-  summary.off_grid_fraction = off_grid(run.instances);
+  add_off_grid(summary, run.instances);
   summary.audit = run.audit;
   return summary;
 }

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sim/engine/run.hpp"
@@ -54,6 +55,10 @@ struct Summary {
   std::vector<ClassSummary> classes;  ///< "all" first.
   std::vector<InstanceSummary> instances;
   std::optional<double> off_grid_fraction;  ///< Of the GPU time of all instances.
+  /// The same by kind of operator, largest first, without those that have none.
+  std::vector<std::pair<std::string, double>> off_grid_by_operator;
+  /// Median error of the calibration, weighted by the GPU time of the operators.
+  std::optional<double> price_error_fraction;
   AuditReport audit;
   std::vector<AssertResult> asserts;
 

@@ -76,7 +76,11 @@ std::string summary_json(const Summary& summary) {
                               {"e2el", breakdown(c.e2el, part_count)}};
   }
   for (const InstanceSummary& i : summary.instances) root["instances"].push_back(instance(i));
+  Json by_operator = Json::object();
+  for (const auto& [kind, share] : summary.off_grid_by_operator) by_operator[kind] = share;
   root["pricing"] = {{"off_grid_fraction", optional(summary.off_grid_fraction)},
+                     {"off_grid_by_operator", by_operator},
+                     {"median_error_fraction", optional(summary.price_error_fraction)},
                      {"gpu", summary.gpu},
                      {"prefill_attention", name(summary.engine.prefill_attention)},
                      {"decode_attention", name(summary.engine.decode_attention)}};

@@ -1,30 +1,41 @@
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "hwmodels/step_cost.hpp"
+#include "sim/config/node.hpp"
 
 using namespace tokenline;
 
 namespace {
 
-/// Llama-2-70B on eight H100s, with tables for steps of up to 16,640 tokens.
-hw::StepSetup setup() {
-  return {.model = models::load_model("llama-2-70b"),
-          .gpu = hw::load_gpu("h100_sxm"),
-          .tensor_parallel_size = 8,
-          .prefill_kernel = hw::PrefillKernel::fa3,
-          .decode_kernel = hw::DecodeKernel::flash_decoding,
-          .max_tokens = 16'640,
-          .max_sequences = 256};
+/// A model on eight H100s, with tables for steps of up to 16,640 tokens.
+hw::StepSetup setup(const char* model = "llama-2-70b") {
+  hw::StepSetup setup;
+  setup.model = models::load_model(model);
+  setup.gpu = hw::load_gpu("h100_sxm");
+  setup.parallelism.tensor = 8;
+  setup.prefill_kernel = hw::PrefillKernel::fa3;
+  setup.max_tokens = 16'640;
+  setup.max_sequences = 256;
+  return setup;
 }
 
-void tables(benchmark::State& state) {
-  const hw::StepSetup s = setup();
+void catalog_entry(benchmark::State& state) {
+  const std::string text =
+      config::read_file(TOKENLINE_SOURCE_DIR "/hwmodels/catalog/h100_sxm.yaml");
+  for (auto _ : state) benchmark::DoNotOptimize(hw::parse_gpu("h100_sxm.yaml", text));
+}
+BENCHMARK(catalog_entry)->Unit(benchmark::kMillisecond);
+
+void tables(benchmark::State& state, const char* model) {
+  const hw::StepSetup s = setup(model);
   for (auto _ : state) benchmark::DoNotOptimize(hw::StepCost(s));
 }
-BENCHMARK(tables)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(tables, dense, "llama-2-70b")->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(tables, experts, "mixtral-8x7b")->Unit(benchmark::kMillisecond);
 
 /// A step of `range` decodes at 1000 tokens each.
 void decode_step(benchmark::State& state) {

@@ -213,3 +213,33 @@ TEST_CASE("a run replayed from its own exported requests gives the same records"
   });
   CHECK(replayed >= 100);
 }
+
+TEST_CASE("what instances count as recomputed is what their requests do", "[engine]") {
+  for_scenarios(300, [](const std::string& yaml) {
+    const RunResult result = run_text(yaml);
+    std::int64_t of_instances = 0;
+    std::int64_t of_requests = 0;
+    for (const InstanceResult& instance : result.instances)
+      of_instances += instance.whole.recomputed_tokens;
+    for (const RequestRecord& record : result.log.records) {
+      REQUIRE(record.recomputed_tokens >= 0);
+      of_requests += record.recomputed_tokens;
+    }
+    REQUIRE(of_instances == of_requests);
+  });
+}
+
+TEST_CASE("nothing is found again without a preemption, or in memory that is not paged",
+          "[engine]") {
+  std::ptrdiff_t seen = 0;
+  for_scenarios(300, [&](const std::string& yaml) {
+    const RunResult with = run_text(yaml, {"engine.enable_prefix_caching=true"});
+    const bool contiguous = yaml.find("kv_layout: contiguous") != std::string::npos;
+    if (!contiguous && count(with, [](const auto& r) { return r.preemptions > 0; }) > 0) return;
+    ++seen;
+    const RunResult without = run_text(yaml, {"engine.enable_prefix_caching=false"});
+    REQUIRE(with.log.records == without.log.records);
+    REQUIRE(with.fingerprint == without.fingerprint);
+  });
+  CHECK(seen > 100);
+}

@@ -19,21 +19,29 @@ namespace {
 /// How many runs of the sample showed something worth comparing.
 struct Coverage {
   int preempted = 0;
+  int found_again = 0;
+  int found_in_part = 0;
   int crashed = 0;
   int retried = 0;
   int lost = 0;
   int held = 0;
   int partial = 0;
   int contiguous = 0;
+  int overlapped = 0;
+  int unseen = 0;
 
   void add(const Scenario& scenario, const SlowRun& run) {
     const auto any = [&](auto condition) { return std::ranges::any_of(run.records, condition); };
     preempted += run.counts.preemptions > 0;
+    found_again += run.counts.found_again > 0;
+    found_in_part += run.counts.found_in_part > 0;
     crashed += run.counts.crashes > 0;
     retried += any([](const auto& r) { return r.retries > 0 && r.outcome == Outcome::completed; });
     lost += any([](const auto& r) { return r.outcome == Outcome::lost_oom; });
     held += run.counts.held_rows > 0;
     partial += run.counts.partial_pieces > 0;
+    overlapped += run.counts.gpu_bound > 0;
+    unseen += run.counts.unseen > 0;
     contiguous += scenario.engine.kv_layout == KvLayout::contiguous;
   }
 };
@@ -123,10 +131,14 @@ TEST_CASE("the engine gives every request the record that walking every sequence
     coverage.add(for_slow, slow);
   }
   CHECK(coverage.preempted >= runs / 10);
+  CHECK(coverage.found_again >= runs / 30);
+  CHECK(coverage.found_in_part >= runs / 50);
   CHECK(coverage.crashed >= runs / 10);
   CHECK(coverage.retried >= runs / 30);
   CHECK(coverage.lost >= runs / 20);
   CHECK(coverage.held >= runs / 10);
   CHECK(coverage.partial >= runs / 10);
   CHECK(coverage.contiguous >= runs / 10);
+  CHECK(coverage.overlapped >= runs / 10);
+  CHECK(coverage.unseen >= runs / 10);
 }

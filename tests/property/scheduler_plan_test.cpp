@@ -22,6 +22,9 @@ class State final : public SchedulerView {
   std::optional<PartialPrefill> prefill;
   std::vector<std::int64_t> held;  ///< Tokens of finished rows.
   std::vector<std::int64_t> queue;
+  std::vector<std::int64_t> cached;        ///< Blocks that the queue may find again.
+  std::vector<std::int64_t> final_tokens;  ///< Of the queue: prompt and answer.
+  std::int64_t to_come = 0;
   std::int64_t blocks = 0;
 
   SchedulerLimits& limits() { return limits_; }
@@ -41,6 +44,15 @@ class State final : public SchedulerView {
   std::int64_t waiting_tokens(std::int64_t i) const override {
     return queue.at(static_cast<std::size_t>(i));
   }
+  /// As if those of each lay at the head of the free queue.
+  std::int64_t waiting_cached_tokens(std::int64_t i, std::int64_t taken) const override {
+    return std::max<std::int64_t>(cached.at(static_cast<std::size_t>(i)) - taken, 0) *
+           limits_.block_size;
+  }
+  std::int64_t waiting_final_tokens(std::int64_t i) const override {
+    return final_tokens.at(static_cast<std::size_t>(i));
+  }
+  std::int64_t blocks_to_come() const override { return to_come; }
   RunningView running_from_back(std::int64_t i) const override {
     if (prefill && i == 0) return {.blocks = limits_.blocks(prefill->done), .needs_block = false};
     const std::int64_t from_back = prefill ? i - 1 : i;
@@ -67,6 +79,10 @@ class State final : public SchedulerView {
   }
 };
 
+bool in_pieces(std::string_view scheduler) {
+  return scheduler == "chunked" || scheduler == "prefill_first_chunked";
+}
+
 /// Draws a state that an engine can be in: nothing is over a limit, and the pool admits the longest
 /// request when it is empty.
 class StateGenerator {
@@ -81,14 +97,20 @@ class StateGenerator {
     limits.block_size = between(1, 8);
     limits.max_num_seqs = between(1, 10);
     limits.max_num_batched_tokens = std::max(
-        limits.max_num_seqs, scheduler == "chunked" ? between(1, 60) : longest + between(0, 60));
+        limits.max_num_seqs, in_pieces(scheduler) ? between(1, 60) : longest + between(0, 60));
     limits.watermark_blocks = between(0, 1) * between(0, 6);
     state.blocks = limits.blocks(longest) + limits.watermark_blocks + between(0, 30);
     const std::int64_t rows = between(0, limits.max_num_seqs);
     for (std::int64_t i = 0; i < rows; ++i) add_row(state, longest);
     // Held rows leave with the last running sequence of their batch.
     if (state.live() == 0) state.held.clear();
-    for (std::int64_t i = between(0, 6); i > 0; --i) state.queue.push_back(between(1, longest));
+    if (state.live() > 0) state.to_come = state.growth(0) + between(0, 20);
+    for (std::int64_t i = between(0, 6); i > 0; --i) {
+      state.queue.push_back(between(1, longest));
+      state.final_tokens.push_back(between(state.queue.back(), longest));
+      state.cached.push_back(between(0, 1) *
+                             between(0, (state.queue.back() - 1) / limits.block_size));
+    }
     return state;
   }
 
@@ -102,7 +124,7 @@ class StateGenerator {
     if (state.prefill || state.limits().blocks(stored) > state.free_blocks()) return;
     if (state.scheduler == "static" && between(0, 2) == 0)
       state.held.push_back(stored);
-    else if (state.scheduler == "chunked" && between(0, 4) == 0)
+    else if (in_pieces(state.scheduler) && between(0, 4) == 0)
       state.prefill = PartialPrefill{.done = stored, .remaining = between(1, longest - stored)};
     else
       state.decodes.push_back(stored);
@@ -124,17 +146,34 @@ std::string describe(const State& state, const StepPlan& plan) {
       fmt::join(plan.admissions, " "), static_cast<int>(plan.blocked));
 }
 
+/// Tokens that each admission of a plan finds in blocks that are free still: those of the decodes,
+/// of the partial prefill and of the admissions before it have left the head of the free queue.
+std::vector<std::int64_t> cached_tokens(const State& state, const StepPlan& plan) {
+  const SchedulerLimits& limits = state.limits();
+  std::int64_t taken = plan.decode ? state.growth(plan.preemptions) : 0;
+  if (plan.partial_tokens > 0)
+    taken += limits.blocks(state.prefill->done + plan.partial_tokens) -
+             limits.blocks(state.prefill->done);
+  std::vector<std::int64_t> cached;
+  for (std::size_t i = 0; i < plan.admissions.size(); ++i) {
+    cached.push_back(state.waiting_cached_tokens(static_cast<std::int64_t>(i), taken));
+    taken += limits.blocks(cached[i] + plan.admissions[i]) - limits.blocks(cached[i]);
+  }
+  return cached;
+}
+
 void require_admissions_follow_the_queue(const State& state, const StepPlan& plan) {
   REQUIRE(plan.admissions.size() <= state.queue.size());
   // A victim is at the head of the queue, and would be admitted at once.
   if (plan.preemptions > 0) REQUIRE(plan.admissions.empty());
+  const std::vector<std::int64_t> cached = cached_tokens(state, plan);
   for (std::size_t i = 0; i < plan.admissions.size(); ++i) {
     REQUIRE(plan.admissions[i] >= 1);
-    const bool may_be_part = state.scheduler == "chunked" && i + 1 == plan.admissions.size();
+    const bool may_be_part = in_pieces(state.scheduler) && i + 1 == plan.admissions.size();
     if (may_be_part)
-      REQUIRE(plan.admissions[i] <= state.queue[i]);
+      REQUIRE(plan.admissions[i] <= state.queue[i] - cached[i]);
     else
-      REQUIRE(plan.admissions[i] == state.queue[i]);
+      REQUIRE(plan.admissions[i] == state.queue[i] - cached[i]);
   }
 }
 
@@ -159,7 +198,9 @@ void require_limits_are_kept(const State& state, const StepPlan& plan) {
     free_blocks -= limits.blocks(state.prefill->done + plan.partial_tokens) -
                    limits.blocks(state.prefill->done);
   }
-  for (const std::int64_t tokens : plan.admissions) free_blocks -= limits.blocks(tokens);
+  const std::vector<std::int64_t> cached = cached_tokens(state, plan);
+  for (std::size_t i = 0; i < plan.admissions.size(); ++i)
+    free_blocks -= limits.blocks(cached[i] + plan.admissions[i]);
   REQUIRE(free_blocks >= (plan.admissions.empty() ? 0 : limits.watermark_blocks));
 }
 
@@ -204,9 +245,12 @@ TEST_CASE("a plan preempts no more than the decodes or the partial prefill need"
       free_blocks += state.running_from_back(i).blocks;
     std::int64_t wanted = state.growth(plan.preemptions - 1);
     if (state.prefill && plan.preemptions == 1) {
-      const std::int64_t budget = state.limits().max_num_batched_tokens - state.decoding();
+      const bool beside_decodes = state.scheduler == "chunked";
+      const std::int64_t budget =
+          state.limits().max_num_batched_tokens - (beside_decodes ? state.decoding() : 0);
       const std::int64_t done = state.prefill->done;
       const std::int64_t piece = std::min(state.prefill->remaining, budget);
+      if (!beside_decodes) wanted = 0;
       wanted += state.limits().blocks(done + piece) - state.limits().blocks(done);
     }
     REQUIRE(wanted > free_blocks);
@@ -222,11 +266,21 @@ TEST_CASE("a plan says why the head of the queue waits, and only when there is o
   });
 }
 
+TEST_CASE("a request admitted to the end finds room for all that is promised", "[scheduler]") {
+  for_plans([](const State& state, const StepPlan& plan) {
+    if (state.scheduler != "guaranteed_no_evict" || plan.admissions.empty()) return;
+    std::int64_t left = state.free_blocks() - state.to_come;
+    for (std::size_t i = 0; i < plan.admissions.size(); ++i)
+      left -= state.limits().blocks(state.final_tokens[i]);
+    REQUIRE(left >= state.limits().watermark_blocks);
+  });
+}
+
 TEST_CASE("prefill_first never mixes prompts with decodes, static never adds to a batch",
           "[scheduler]") {
   for_plans([](const State& state, const StepPlan& plan) {
-    if (state.scheduler == "prefill_first")
-      REQUIRE_FALSE((plan.decode && !plan.admissions.empty()));
+    if (state.scheduler.starts_with("prefill_first"))
+      REQUIRE_FALSE((plan.decode && (plan.partial_tokens > 0 || !plan.admissions.empty())));
     if (state.scheduler == "static" && state.running() > 0) REQUIRE(plan.admissions.empty());
   });
 }

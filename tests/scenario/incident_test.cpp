@@ -30,6 +30,7 @@ TEST_CASE("before the PDF prompts, chat is within what was reported", "[incident
 TEST_CASE("with them, first tokens take seconds and streams freeze", "[incident]") {
   const Ran ran = run_file(incident);
   CHECK(ran["chat.mean_ttft_ms"] > 5'000.0);
+  // At the edge of saturation a few per cent of capacity are tens of seconds of waiting.
   CHECK(ran["chat.mean_ttft_ms"] < 15'000.0);
   CHECK(ran["chat.mean_tpot_ms"] > 80.0);
   CHECK(ran["chat.mean_tpot_ms"] < 180.0);

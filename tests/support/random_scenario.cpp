@@ -54,12 +54,15 @@ std::int64_t smallest_pool(std::int64_t needed, double watermark) {
 
 EngineDraw draw_engine(Dice& dice) {
   EngineDraw engine;
-  const std::string_view scheduler = dice.word({"static", "prefill_first", "orca", "chunked"});
+  const std::string_view scheduler =
+      dice.word({"static", "static", "prefill_first", "orca", "chunked", "chunked",
+                 "guaranteed_no_evict", "prefill_first_chunked"});
   const std::int64_t seqs = dice.one_in(4) ? dice.between(1, 3) : dice.between(4, 24);
   // Why longer at times: the scores of naive attention grow with the square.
   engine.max_model_len = dice.one_in(5) ? dice.between(256, 1024) : dice.between(16, 256);
   const std::int64_t whole = std::max(seqs, engine.max_model_len);
-  engine.max_num_batched_tokens = scheduler == "chunked"
+  const bool in_pieces = scheduler == "chunked" || scheduler == "prefill_first_chunked";
+  engine.max_num_batched_tokens = in_pieces
                                       ? std::max(seqs, dice.between(8, engine.max_model_len))
                                       : whole + (dice.one_in(2) ? 0 : dice.between(0, 3 * whole));
   const bool contiguous = dice.one_in(scheduler == "static" || scheduler == "orca" ? 2 : 5);
@@ -67,24 +70,34 @@ EngineDraw draw_engine(Dice& dice) {
   const double watermark = dice.among({0.0, 0.0, 0.01, 0.1, 0.3});
   engine.request_blocks = contiguous ? 1 : ceil_div(engine.max_model_len, block_size);
   const std::int64_t smallest = smallest_pool(engine.request_blocks, watermark);
-  engine.blocks = smallest + dice.between(0, contiguous ? 6 : 2 * smallest);
-  engine.yaml = fmt::format(
-      "  preset: {}\n"
-      "  scheduler: {}\n"
-      "  max_num_seqs: {}\n"
-      "  max_model_len: {}\n"
-      "  max_num_batched_tokens: {}\n"
-      "  kv_layout: {}\n"
-      "  block_size: {}\n"
-      "  watermark: {}\n"
-      "  prefill_attention: {}\n"
-      "  decode_attention: {}\n"
-      "  host_overhead_per_step: {}\n"
-      "  host_overhead_per_sequence: {}\n",
-      dice.word({"vllm-v1", "vllm-v0"}), scheduler, seqs, engine.max_model_len,
-      engine.max_num_batched_tokens, contiguous ? "contiguous" : "paged", block_size, watermark,
-      dice.word({"auto", "naive", "fa2"}), dice.word({"plain", "flash_decoding"}),
-      dice.word({"0 s", "0.5 ms", "5 ms"}), dice.word({"0 s", "45 us"}));
+  // Why often so small: preemptions and crashes are what engines get wrong.
+  const std::int64_t spare = dice.one_in(2) ? smallest : 2 * smallest;
+  engine.blocks = smallest + dice.between(0, contiguous ? 6 : spare);
+  // One key per statement: draws in one argument list have no order.
+  const auto key = [&engine](std::string_view name, const auto& value) {
+    engine.yaml += fmt::format("  {}: {}\n", name, value);
+  };
+  key("preset", dice.word({"vllm-v1", "vllm-v0"}));
+  key("scheduler", scheduler);
+  key("max_num_seqs", seqs);
+  key("max_model_len", engine.max_model_len);
+  key("max_num_batched_tokens", engine.max_num_batched_tokens);
+  key("kv_layout", contiguous ? "contiguous" : "paged");
+  key("block_size", block_size);
+  key("watermark", watermark);
+  key("enable_prefix_caching", dice.one_in(3) ? "false" : "true");
+  key("prefill_attention", dice.word({"auto", "naive", "fa2"}));
+  key("decode_attention", dice.word({"plain", "flash_decoding"}));
+  key("mixed_attention", dice.word({"fused", "separate"}));
+  key("host_overhead_per_step", dice.word({"0 s", "0.5 ms", "5 ms"}));
+  key("host_overhead_per_sequence", dice.word({"0 s", "45 us"}));
+  key("host_overhead_per_request", dice.word({"0 s", "0 s", "3 ms"}));
+  key("host_overlap", dice.word({"none", "none", "async"}));
+  key("host_gap", dice.word({"0 s", "0.2 ms"}));
+  key("host_gap_per_sequence", dice.word({"0 s", "0 s", "20 us"}));
+  key("host_launch_per_layer", dice.word({"0 s", "0 s", "0.5 ms"}));
+  key("cuda_graph_max_tokens", dice.word({"0", "0", "20"}));
+  key("schedule_ahead", dice.word({"false", "true"}));
   return engine;
 }
 

@@ -12,9 +12,13 @@ namespace tokenline::test {
 struct SlowCounts {
   std::int64_t steps = 0;
   std::int64_t preemptions = 0;
+  std::int64_t found_again = 0;    ///< Admissions that found blocks of theirs still free,
+  std::int64_t found_in_part = 0;  ///< and not all of them.
   std::int64_t crashes = 0;
   std::int64_t held_rows = 0;       ///< Finished rows in decode steps.
   std::int64_t partial_pieces = 0;  ///< Pieces of prompts that did not end them.
+  std::int64_t unseen = 0;          ///< Requests in the queue of a decision that missed them.
+  std::int64_t gpu_bound = 0;       ///< Steps that hid all of the host's work.
 };
 
 /// The outcome of a slow run.

@@ -11,8 +11,9 @@ namespace {
 SchedulerLimits limits_of(const Scenario& scenario) {
   const EngineConfig& engine = scenario.engine;
   SchedulerLimits limits;
-  limits.max_num_seqs = engine.max_num_seqs;
-  limits.max_num_batched_tokens = engine.max_num_batched_tokens;
+  const std::int64_t groups = scenario.cluster.parallelism.data;
+  limits.max_num_seqs = groups * engine.max_num_seqs;
+  limits.max_num_batched_tokens = groups * engine.max_num_batched_tokens;
   limits.block_size = engine.pool_block_size();
   limits.watermark_blocks = static_cast<std::int64_t>(
       std::ceil(engine.watermark * static_cast<double>(scenario.memory.blocks)));
@@ -87,7 +88,7 @@ void SlowReplica::wake() {
 
 void SlowReplica::decide() {
   deciding_ = false;
-  for (const auto& sequence : waiting_) sequence->seen = true;
+  look();
   for (;;) {
     SlowStep step = schedule();
     if (!step.decodes.empty() || !step.pieces.empty()) {
@@ -101,6 +102,18 @@ void SlowReplica::decide() {
     if (step.preemptions == 0) break;
   }
   TOKENLINE_CHECK(running_.empty() && waiting_.empty(), "the slow replica {} is stuck", index_);
+}
+
+/// Which requests of the queue the coming decision knows of.
+void SlowReplica::look() {
+  const bool ahead = world_.scenario.engine.schedule_ahead;
+  for (const auto& sequence : waiting_)
+    if (!ahead || sequence->early) sequence->seen = true;
+  const bool idle = std::ranges::all_of(running_, [](const auto& s) { return s->finished(); });
+  if (idle && std::ranges::none_of(waiting_, [](const auto& s) { return s->seen; }))
+    for (const auto& sequence : waiting_) sequence->seen = true;
+  world_.run.counts.unseen +=
+      std::ranges::count_if(waiting_, [](const auto& s) { return !s->seen; });
 }
 
 hw::Price SlowReplica::price(const SlowStep& step) const {
@@ -156,11 +169,24 @@ void SlowReplica::start(SlowStep step) {
   const auto sequences =
       static_cast<double>(rows(step).count) + static_cast<double>(step.pieces.size());
   step.start = world_.events.now();
-  step.host =
+  for (const auto& sequence : waiting_) sequence->early = true;
+  const Duration work =
       to_duration(engine.host_overhead_per_step + sequences * engine.host_overhead_per_sequence);
   step.gpu = to_duration(price(step).time);
+  std::int64_t tokens = rows(step).count;
+  for (const auto& piece : step.pieces) tokens += piece.tokens;
+  const bool launched = !step.pieces.empty() && tokens > engine.cuda_graph_max_tokens;
+  const Duration launch = launched ? to_duration(engine.prompt_launch) : Duration{};
+  const auto beyond = [&](Duration time) { return time > step.gpu ? time - step.gpu : Duration{}; };
+  if (engine.host_overlap == HostOverlap::none)
+    step.host = work + beyond(launch);
+  else
+    step.host = to_duration(engine.host_gap + sequences * engine.host_gap_per_sequence) +
+                beyond(work + launch);
+  step.host += to_duration(static_cast<double>(step.newcomers) * engine.host_overhead_per_request);
   SlowCounts& counts = world_.run.counts;
   ++counts.steps;
+  counts.gpu_bound += engine.host_overlap == HostOverlap::async && work < step.gpu ? 1 : 0;
   if (!step.decodes.empty()) counts.held_rows += static_cast<std::int64_t>(step.held.size());
   counts.partial_pieces +=
       std::ranges::count_if(step.pieces, [](const auto& piece) { return !piece.last(); });
@@ -186,7 +212,7 @@ void SlowReplica::charge_waiting() {
   const TimePoint now = world_.events.now();
   for (const auto& sequence : waiting_) {
     if (!sequence->seen)
-      charge(*sequence, Part::wait_step, now - sequence->joined);
+      charge(*sequence, Part::wait_step, now - std::max(sequence->joined, step_->start));
     else if (sequence->preempted)
       charge(*sequence, Part::preempted, now - step_->start);
     else
@@ -224,8 +250,9 @@ void SlowReplica::charge_decodes() {
       }
     return;
   }
-  const Duration all = price_of_decodes(*step_);
-  const Duration floor = price_of_mean_decode(*step_);
+  // Less work is not always faster: a part is at most what it is a part of.
+  const Duration all = std::min(price_of_decodes(*step_), step_->gpu);
+  const Duration floor = std::min(price_of_mean_decode(*step_), all);
   for (const auto& sequence : step_->decodes) {
     charge(*sequence, Part::host_gap, step_->host);
     charge(*sequence, Part::decode_floor, floor);

@@ -46,7 +46,8 @@ struct SlowSequence {
   std::int64_t prefill = 0;      ///< Tokens that its prefill stores.
   std::int64_t thrown_away = 0;  ///< Most tokens it had stored when it was preempted.
   TimePoint joined{};            ///< The queue.
-  bool seen = false;             ///< A decision found it in the queue.
+  bool seen = false;             ///< A decision finds it in the queue.
+  bool early = false;            ///< It was there when the last step started.
   bool preempted = false;        ///< Waits to be admitted again.
   std::optional<TimePoint> last_token;
 
@@ -67,6 +68,7 @@ struct SlowStep {
   std::vector<SlowSequencePtr> held;     ///< Finished, still a row.
   std::vector<Piece> pieces;             ///< In order of admission.
   std::int64_t preemptions = 0;
+  std::int64_t newcomers = 0;  ///< Admitted for the first time.
   Blocked blocked = Blocked::nothing;
 
   TimePoint start{};
@@ -101,13 +103,19 @@ class SlowReplica {
   void schedule_prefill_first(SlowStep& step);
   void schedule_orca(SlowStep& step);
   void schedule_chunked(SlowStep& step);
+  void schedule_guaranteed_no_evict(SlowStep& step);
+  void schedule_prefill_first_chunked(SlowStep& step);
+  [[nodiscard]] std::int64_t promised(double share) const;
   void walk_running(std::int64_t& budget, SlowStep& step);
   SlowSequencePtr preempt_last(SlowStep& step);
-  void admit(std::int64_t budget, bool in_part, SlowStep& step);
+  void find_again(SlowSequence& sequence, std::int64_t tokens);
+  void admit(std::int64_t budget, bool in_part, SlowStep& step,
+             std::optional<std::int64_t> room_to_the_end = {});
 
   // slow_replica.cpp: what a step takes, where time goes, what comes out.
   void wake();
   void decide();
+  void look();
   [[nodiscard]] hw::Price price(const SlowStep& step) const;
   [[nodiscard]] Duration price_of_decodes(const SlowStep& step) const;
   [[nodiscard]] Duration price_of_mean_decode(const SlowStep& step) const;
@@ -133,6 +141,7 @@ class SlowReplica {
   std::optional<SlowStep> step_;          ///< Under way.
   bool deciding_ = false;                 ///< A decision is in the event list.
   bool up_ = true;
+  int decodes_since_calm_ = 0;  ///< Decode steps since the replica was idle or preempted.
 };
 
 }  // namespace tokenline::test

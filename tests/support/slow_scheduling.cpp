@@ -1,9 +1,21 @@
 #include <algorithm>
+#include <cmath>
 
 #include "sim/base/check.hpp"
 #include "tests/support/slow_replica.hpp"
 
 namespace tokenline::test {
+namespace {
+
+/// SGLang's new_token_ratio after decode steps: from 0.7 in 600 equal steps to 0.7 · 0.14.
+double new_token_ratio(int decodes) {
+  double ratio = 0.7;
+  const double last = 0.14 * 0.7;
+  for (int i = 0; i < decodes; ++i) ratio = std::max(last, ratio - (0.7 - last) / 600.0);
+  return ratio;
+}
+
+}  // namespace
 
 SlowStep SlowReplica::schedule() {
   const std::string& scheduler = world_.scenario.engine.scheduler;
@@ -16,6 +28,10 @@ SlowStep SlowReplica::schedule() {
     schedule_orca(step);
   else if (scheduler == "chunked")
     schedule_chunked(step);
+  else if (scheduler == "guaranteed_no_evict")
+    schedule_guaranteed_no_evict(step);
+  else if (scheduler == "prefill_first_chunked")
+    schedule_prefill_first_chunked(step);
   else
     TOKENLINE_CHECK(false, "the slow engine knows no scheduler '{}'", scheduler);
   return step;
@@ -29,7 +45,7 @@ void SlowReplica::schedule_static(SlowStep& step) {
   }
   std::int64_t budget = limits_.max_num_batched_tokens;
   walk_running(budget, step);
-  if (!waiting_.empty()) step.blocked = Blocked::sequence_slot;
+  if (!waiting_.empty() && waiting_.front()->seen) step.blocked = Blocked::sequence_slot;
 }
 
 /// vLLM V0, Scheduler._schedule_default: prefills if any, otherwise decodes.
@@ -59,6 +75,49 @@ void SlowReplica::schedule_chunked(SlowStep& step) {
     admit(budget, true, step);
   else
     step.blocked = Blocked::kv_blocks;
+}
+
+/// Blocks that the running sequences lack to hold the share `share` of what is still to come.
+std::int64_t SlowReplica::promised(double share) const {
+  std::int64_t lacking = 0;
+  for (const auto& sequence : running_)
+    lacking +=
+        limits_.blocks(sequence->prompt + sequence->output) - limits_.blocks(sequence->stored);
+  return static_cast<std::int64_t>(std::ceil(share * static_cast<double>(lacking)));
+}
+
+/// TensorRT-LLM, GuaranteedNoEvictScheduler: what runs may run to its end.
+void SlowReplica::schedule_guaranteed_no_evict(SlowStep& step) {
+  const std::int64_t room = pool_.free() - promised(1.0);
+  std::int64_t budget = limits_.max_num_batched_tokens;
+  walk_running(budget, step);
+  admit(budget, false, step, room);
+}
+
+/// SGLang, get_next_batch_to_run: a batch of prompts if there can be one, otherwise decodes.
+void SlowReplica::schedule_prefill_first_chunked(SlowStep& step) {
+  if (running_.empty()) decodes_since_calm_ = 0;
+  const double ratio = new_token_ratio(decodes_since_calm_);
+  std::int64_t budget = limits_.max_num_batched_tokens;
+  const std::int64_t lacking = promised(ratio);
+  if (!running_.empty() && running_.back()->prefilling()) {
+    const SlowSequencePtr partial = running_.back();
+    const std::int64_t wanted = std::min(partial->prefill - partial->stored, budget);
+    if (!pool_.append(partial->request, wanted)) {
+      preempt_last(step);
+      step.blocked = Blocked::kv_blocks;
+      return;
+    }
+    step.pieces.push_back({partial, wanted});
+    budget -= wanted;
+  }
+  admit(budget, true, step, pool_.free() - lacking);
+  if (!step.pieces.empty()) return;
+  walk_running(budget, step);
+  ++decodes_since_calm_;
+  if (step.preemptions == 0) return;
+  decodes_since_calm_ = 0;
+  step.blocked = Blocked::kv_blocks;
 }
 
 /// Every running sequence in order of admission takes its next tokens and the blocks for them; for
@@ -104,24 +163,46 @@ SlowSequencePtr SlowReplica::preempt_last(SlowStep& step) {
   return victim;
 }
 
-/// Takes requests from the head of the queue while slots, budget and blocks last.
-void SlowReplica::admit(std::int64_t budget, bool in_part, SlowStep& step) {
-  while (!waiting_.empty()) {
+/// A preempted sequence gets back the first `tokens` tokens that it had stored.
+void SlowReplica::find_again(SlowSequence& sequence, std::int64_t tokens) {
+  pool_.take_back(sequence.request);
+  sequence.stored = tokens;
+  world_.run.records[sequence.request].recomputed_tokens -= tokens;
+  ++world_.run.counts.found_again;
+  if (tokens < sequence.thrown_away / limits_.block_size * limits_.block_size)
+    ++world_.run.counts.found_in_part;
+}
+
+/// Takes requests from the head of the queue while slots, budget and blocks last: those of this
+/// step, or, out of `room_to_the_end`, those of the whole answer.
+void SlowReplica::admit(std::int64_t budget, bool in_part, SlowStep& step,
+                        std::optional<std::int64_t> room_to_the_end) {
+  while (!waiting_.empty() && waiting_.front()->seen) {
     const SlowSequencePtr next = waiting_.front();
     if (static_cast<std::int64_t>(running_.size()) == limits_.max_num_seqs) {
       step.blocked = Blocked::sequence_slot;
       return;
     }
-    const std::int64_t tokens = in_part ? std::min(next->prefill, budget) : next->prefill;
+    const bool reuses = world_.scenario.engine.enable_prefix_caching && next->preempted;
+    const std::int64_t found = reuses ? pool_.found(next->request) : 0;
+    const std::int64_t missing = next->prefill - found;
+    const std::int64_t tokens = in_part ? std::min(missing, budget) : missing;
     if (tokens == 0 || tokens > budget) {
       step.blocked = Blocked::token_budget;
       return;
     }
-    if (!pool_.append(next->request, tokens, limits_.watermark_blocks)) {
+    const std::int64_t to_the_end = limits_.blocks(next->prompt + next->output);
+    const std::int64_t room = (room_to_the_end ? *room_to_the_end : pool_.free());
+    const std::int64_t wanted = room_to_the_end ? to_the_end : limits_.blocks(found + tokens);
+    if (wanted > room - limits_.watermark_blocks) {
       step.blocked = Blocked::kv_blocks;
       return;
     }
+    if (found > 0) find_again(*next, found);
+    TOKENLINE_CHECK(pool_.append(next->request, tokens), "blocks that were free are not");
+    if (room_to_the_end) *room_to_the_end -= to_the_end;
     budget -= tokens;
+    if (!next->preempted) ++step.newcomers;
     next->preempted = false;
     waiting_.pop_front();
     running_.push_back(next);

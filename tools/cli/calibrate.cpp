@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <optional>
 
 #include "sim/report/run_directory.hpp"
 #include "tools/cli/arguments.hpp"
@@ -13,10 +14,13 @@ namespace {
 
 Usage usage() {
   return {
-      .synopsis = "calibrate --gpu NAME --operators DIR --datasheet FILE -o FILE",
+      .synopsis = "calibrate --gpu NAME [--operators DIR] --datasheet FILE -o FILE",
       .about =
           "Fits the kernel models of a GPU to measured kernel times and writes a catalog "
-          "entry, which a\nscenario names as cluster.gpu.",
+          "entry, which a\nscenario names as cluster.gpu. Kernels without measurements, all of "
+          "them "
+          "without --operators,\nare priced from the datasheet and usual efficiencies, and marked "
+          "so.",
       .positional = "",
       .options = {{"gpu", "NAME", "Name of the entry.", false},
                   {"operators", "DIR", "Folder with gemm.csv, prefill_attention.csv, ….", false},
@@ -27,14 +31,15 @@ Usage usage() {
 }
 
 /// The entry must not replace what it is fitted to.
-void refuse_to_overwrite(const std::string& output, const std::string& operators,
+void refuse_to_overwrite(const std::string& output, const std::optional<std::string>& operators,
                          const std::string& datasheet) {
   namespace fs = std::filesystem;
   const auto resolved = [](const std::string& path) {
     return fs::weakly_canonical(fs::absolute(path));
   };
   const fs::path written = resolved(output);
-  if (written == resolved(datasheet) || written.parent_path() == resolved(operators))
+  if (written == resolved(datasheet) ||
+      (operators && written.parent_path() == resolved(*operators)))
     throw report::OutputError(
         fmt::format("{}: would overwrite an input; name another file", output));
 }
@@ -45,7 +50,7 @@ Outcome calibrate_command(const std::vector<std::string>& words) {
   const auto arguments = parse(usage(), words);
   if (!arguments) return {success, help_text(usage())};
   const std::string gpu = arguments->required("gpu");
-  const std::string operators = arguments->required("operators");
+  const auto operators = arguments->value("operators");
   const std::string datasheet = arguments->required("datasheet");
   const std::string output = arguments->required("output");
   refuse_to_overwrite(output, operators, datasheet);

@@ -10,7 +10,7 @@ namespace tokenline::cli {
 /// Exit codes of every command.
 enum ExitCode : int {
   success = 0,
-  assert_failed = 1,  ///< A condition of the scenario does not hold.
+  assert_failed = 1,  ///< A condition does not hold: an assert of the scenario, a ceiling.
   bad_input = 2,      ///< A file, an option or an output that is wrong.
   our_bug = 70,       ///< A broken invariant, or an audit that failed.
 };
@@ -38,5 +38,6 @@ Outcome compare_command(const std::vector<std::string>& words);
 Outcome list_command(const std::vector<std::string>& words);
 Outcome describe_command(const std::vector<std::string>& words);
 Outcome calibrate_command(const std::vector<std::string>& words);
+Outcome validate_command(const std::vector<std::string>& words);
 
 }  // namespace tokenline::cli

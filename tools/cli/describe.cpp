@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "hwmodels/catalog.hpp"
 #include "hwmodels/gpu.hpp"
 #include "sim/engine/engine_config.hpp"
 #include "sim/engine/presets/presets.hpp"
@@ -11,6 +10,7 @@
 #include "sim/report/text_table.hpp"
 #include "tools/cli/arguments.hpp"
 #include "tools/cli/commands.hpp"
+#include "tools/cli/describe_gpu.hpp"
 #include "workloads/models/architecture.hpp"
 
 namespace tokenline::cli {
@@ -79,7 +79,9 @@ std::string describe_model(const std::string& name) {
   }
   if (m.mla) row("latent attention rank", m.mla->kv_lora_rank);
   if (m.sliding_window) row("sliding window (tokens)", *m.sliding_window);
-  table.row({"  weights", m.quantization.empty() ? m.dtype : m.quantization});
+  table.row({"  weights", m.quantization == models::Precision::bfloat16
+                              ? m.dtype
+                              : std::string(models::name(m.quantization))});
   return fmt::format("model {} ({})\n{}  source: its config.json on Hugging Face\n", name,
                      m.model_type, table.text());
 }
@@ -116,8 +118,7 @@ std::string describe(const std::string& name) {
   if (name == "study") return describe_keys(report::study_keys());
   std::vector<std::string> found;
   if (contains(models::model_names(), name)) found.push_back(describe_model(name));
-  for (const hw::CatalogFile& file : hw::catalog())
-    if (file.name == name) found.push_back(fmt::format("GPU {}\n{}", name, file.yaml));
+  if (contains(hw::gpu_names(), name)) found.push_back(describe_gpu(name));
   found.push_back(describe_policy("router", policies.router, name));
   found.push_back(describe_policy("scheduler", policies.scheduler, name));
   for (const presets::File& file : presets::files())

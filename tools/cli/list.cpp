@@ -33,8 +33,12 @@ std::string list_models() {
 }
 
 std::string list_gpus() {
-  report::TextTable table(2);
-  for (const std::string& name : hw::gpu_names()) table.row({name, hw::load_gpu(name).description});
+  report::TextTable table(3);
+  table.row({"GPU", "prices", "product"});
+  for (const std::string& name : hw::gpu_names()) {
+    const hw::Gpu gpu = hw::load_gpu(name);
+    table.row({name, gpu.calibrated() ? "calibrated" : "datasheet", gpu.description});
+  }
   return table.text();
 }
 

@@ -1,4 +1,5 @@
 #include "sim/report/assertions.hpp"
+#include "sim/report/band.hpp"
 #include "sim/report/console.hpp"
 #include "sim/report/run_directory.hpp"
 #include "tools/cli/arguments.hpp"
@@ -18,12 +19,24 @@ Usage usage() {
                    true},
                   {"seed", "N", "Seed of every random draw; the same as --set seed=N.", false},
                   {"out", "DIR", "Write config.yaml, summary.json and requests.csv there.", false},
+                  {"band", "",
+                   "Run also with every price lower and higher by the median error of its "
+                   "calibration; print the interval of the headline metrics (band.json).",
+                   false},
                   {"quiet", "", "Print nothing but failures.", false}},
       .epilogue =
           "Quantities carry units (512 ms, 35/s, 80 GB); `tokenline describe scenario` "
           "lists every\nkey with its default. DIR must be new, empty or an earlier run's. "
           "Without --out nothing is\nwritten.\n" +
           std::string(exit_codes())};
+}
+
+/// The same scenario at one end of the calibration's error.
+report::Summary at_band(const std::string& path, ScenarioOptions options, double error_band) {
+  options.error_band = error_band;
+  Scenario scenario = load_scenario(path, options);
+  const RunResult result = run(scenario);
+  return report::summarize(scenario, result);
 }
 
 }  // namespace
@@ -47,6 +60,13 @@ Outcome run_command(const std::vector<std::string>& words) {
   if (out) report::write_run(*out, scenario, result, summary);
 
   Outcome outcome{success, report::console_text(summary)};
+  if (arguments->has("band")) {
+    const report::ErrorBand band =
+        report::error_band(at_band(arguments->positional(), options, -1.0), summary,
+                           at_band(arguments->positional(), options, 1.0));
+    outcome.output += report::band_text(band);
+    if (out) report::write_file(*out + "/band.json", report::band_json(band));
+  }
   if (arguments->has("quiet")) {
     outcome.output = report::failed_asserts(summary);
     if (!summary.audit.passed) outcome.output += report::audit_verdict(summary.audit);

@@ -1,5 +1,7 @@
 #include "workloads/models/architecture.hpp"
 
+#include <array>
+
 namespace tokenline::models {
 namespace {
 
@@ -87,10 +89,13 @@ Bytes Architecture::kv_bytes_per_token() const {
   return Bytes(static_cast<double>(layers * elements * 2));
 }
 
-double Architecture::weight_bytes_per_parameter() const {
-  if (quantization == "fp8") return 1.0;
-  if (quantization == "mxfp4") return 17.0 / 32.0;
-  return 2.0;
+std::string_view name(Precision precision) {
+  constexpr std::array<std::string_view, 4> names{"bfloat16", "fp8", "fp8_block", "mxfp4"};
+  return names.at(static_cast<std::size_t>(precision));
+}
+
+Precision linear_precision(Precision quantization) {
+  return quantization == Precision::mxfp4 ? Precision::bfloat16 : quantization;
 }
 
 }  // namespace tokenline::models

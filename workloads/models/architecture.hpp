@@ -28,6 +28,19 @@ struct LatentAttention {
   std::int64_t v_head_dim = 0;
 };
 
+/// How weights are stored and multiplied. 16-bit types cost the same; fp8 has one scale per tensor
+/// or row, fp8_block one per 128 × 128 block; mxfp4 holds 4 bits and an 8-bit scale per 32 elements
+/// (OCP Microscaling Formats v1.0) and is multiplied at 16 bit.
+enum class Precision { bfloat16, fp8, fp8_block, mxfp4 };
+
+/// "bfloat16", "fp8", "fp8_block", "mxfp4".
+[[nodiscard]] std::string_view name(Precision precision);
+
+/// Of routed experts under `quantization` all precisions are possible; every other linear layer
+/// stays at 16 bit under mxfp4, as in the gpt-oss checkpoints (`modules_to_not_convert`) and in
+/// vLLM (quantization/mxfp4.py). Embedding, LM head, router and norms are 16 bit always.
+[[nodiscard]] Precision linear_precision(Precision quantization);
+
 /// What kind of MLP: gated (SwiGLU: gate, up, down) or plain (up, down; OPT).
 enum class Mlp { gated, plain };
 
@@ -56,7 +69,8 @@ struct Architecture {
   std::optional<std::int64_t> sliding_window;
   std::int64_t sliding_layers = 0;  ///< Layers that use the window.
   std::string dtype;                ///< Of activations and KV: "float16", "bfloat16".
-  std::string quantization;         ///< Of weights: "" (as dtype), "fp8", "mxfp4".
+  /// Of the weights of experts, and through linear_precision() of linear layers.
+  Precision quantization = Precision::bfloat16;
 
   /// Every weight, embeddings and LM head included; multi-token-prediction modules are not.
   [[nodiscard]] std::int64_t parameters() const;
@@ -69,10 +83,6 @@ struct Architecture {
   /// 2 · layers · kv_heads · head_dim · 2 B for MHA, MQA and GQA;
   /// layers · (kv_lora_rank + qk_rope_head_dim) · 2 B for MLA.
   [[nodiscard]] Bytes kv_bytes_per_token() const;
-  /// Bytes of one weight element: 2 for 16-bit types, 1 for fp8, 17/32 for mxfp4 (4 bits and an
-  /// 8-bit scale per 32 elements, OCP Microscaling Formats v1.0). That some layers of a quantised
-  /// checkpoint stay at 16 bit is not modelled.
-  [[nodiscard]] double weight_bytes_per_parameter() const;
 };
 
 /// Loads a model: the name of an embedded preset ("llama-2-70b"), or a path to a Hugging Face

@@ -1,6 +1,7 @@
 #include "workloads/models/operators.hpp"
 
 #include <algorithm>
+#include <span>
 
 #include "sim/base/check.hpp"
 
@@ -11,52 +12,130 @@ constexpr std::int64_t element = 2;  ///< Bytes of a 16-bit activation.
 
 Bytes bytes(std::int64_t count) { return Bytes(static_cast<double>(count)); }
 
-std::vector<Elementwise> elementwise(const Architecture& model, const OperatorList& list,
-                                     std::int64_t inner) {
+/// One MLP that `count` layers have: the dense one, or the shared experts, which engines merge into
+/// one as wide as all of them.
+struct DenseMlp {
+  std::string_view up;
+  std::string_view down;
+  std::int64_t inner = 0;  ///< Columns on one GPU.
+  std::int64_t count = 0;
+};
+
+std::int64_t moe_layers(const Architecture& model) {
+  return model.moe ? model.layers - model.moe->dense_layers : 0;
+}
+
+std::vector<DenseMlp> dense_mlps(const Architecture& model, std::int64_t tensor) {
+  std::vector<DenseMlp> mlps;
+  const bool gated = model.mlp == Mlp::gated;
+  if (const std::int64_t dense = model.layers - moe_layers(model); dense > 0)
+    mlps.push_back(
+        {gated ? "gate_up_proj" : "up_proj", "down_proj", model.intermediate_size / tensor, dense});
+  if (model.moe && model.moe->shared_experts > 0) {
+    const std::int64_t width = model.moe->shared_experts * model.moe->expert_intermediate_size;
+    mlps.push_back({gated ? "shared_gate_up_proj" : "shared_up_proj", "shared_down_proj",
+                    width / tensor, moe_layers(model)});
+  }
+  return mlps;
+}
+
+std::vector<Gemm> products(const Architecture& model, const OperatorList& list,
+                           std::span<const DenseMlp> mlps) {
   const std::int64_t h = model.hidden_size;
-  const std::int64_t rotated = (list.q_heads + list.kv_heads) * list.head_dim;
-  const std::int64_t embedding = model.learned_positions ? 3 * h : 2 * h;
+  const Precision linear = linear_precision(model.quantization);
+  std::vector<Gemm> all;
+  if (!model.mla) {
+    const std::int64_t qkv = (list.q_heads + 2 * list.kv_heads) * list.head_dim;
+    all.push_back({"qkv_proj", qkv, h, model.layers, linear});
+    all.push_back({"o_proj", h, list.q_heads * list.head_dim, model.layers, linear});
+  }
+  for (const DenseMlp& mlp : mlps) {
+    const std::int64_t up = model.mlp == Mlp::gated ? 2 : 1;
+    all.push_back({mlp.up, up * mlp.inner, h, mlp.count, linear});
+    all.push_back({mlp.down, h, mlp.inner, mlp.count, linear});
+  }
+  if (model.moe)
+    all.push_back({"router", model.moe->experts, h, moe_layers(model), Precision::bfloat16});
+  return all;
+}
+
+std::vector<Elementwise> streams(const Architecture& model, const OperatorList& list,
+                                 std::span<const DenseMlp> mlps) {
+  const std::int64_t h = model.hidden_size;
+  const Bytes heads = bytes(2 * (list.q_heads + list.kv_heads) * list.head_dim * element);
   std::vector<Elementwise> all{
-      {"embedding", bytes(embedding * element), 1},
-      // Fused with the residual addition: reads and writes both streams; one more before the head.
-      {"norm", bytes(4 * h * element), 2 * model.layers + 1},
-      {"activation", bytes((model.mlp == Mlp::gated ? 3 : 2) * inner * element), model.layers},
+      {"embedding", bytes((model.learned_positions ? 3 : 2) * h * element), 1},
+      // Fused with the residual addition: reads and writes both streams.
+      {"norm", bytes(4 * h * element), 2 * model.layers},
+      {"final_norm", bytes(4 * h * element), 1},
   };
-  if (!model.learned_positions)
-    all.push_back({"rotary", bytes(2 * rotated * element), model.layers});
+  for (const DenseMlp& mlp : mlps)
+    all.push_back(
+        {"activation", bytes((model.mlp == Mlp::gated ? 3 : 2) * mlp.inner * element), mlp.count});
+  if (!model.mla && !model.learned_positions) all.push_back({"rotary", heads, model.layers});
+  if (!model.mla && model.qk_norm) all.push_back({"qk_norm", heads, model.layers});
+  return all;
+}
+
+std::vector<AttentionLayers> attention_layers(const Architecture& model) {
+  std::vector<AttentionLayers> all;
+  if (model.mla) return all;
+  const std::int64_t sliding = model.sliding_window ? model.sliding_layers : 0;
+  if (sliding > 0) all.push_back({sliding, model.sliding_window});
+  if (model.layers > sliding) all.push_back({model.layers - sliding, {}});
+  return all;
+}
+
+/// After o_proj and after the MLP of each layer; around experts that several groups share also the
+/// gathering of their tokens and the scattering of the answers.
+std::vector<Collective> collectives(const Architecture& model, const Parallelism& parallelism) {
+  const Bytes hidden = bytes(model.hidden_size * element);
+  std::vector<Collective> all;
+  if (parallelism.tensor > 1)
+    all.push_back({CollectiveOp::all_reduce, parallelism.tensor, hidden, 2 * model.layers});
+  if (parallelism.data > 1) {
+    all.push_back({CollectiveOp::all_gather, parallelism.data, hidden, moe_layers(model)});
+    all.push_back({CollectiveOp::reduce_scatter, parallelism.data, hidden, moe_layers(model)});
+  }
   return all;
 }
 
 }  // namespace
 
-OperatorList operators(const Architecture& model, std::int64_t tensor_parallel_size) {
-  const std::int64_t tp = tensor_parallel_size;
-  TOKENLINE_CHECK(!model.moe && !model.mla, "{} is not a dense transformer", model.name);
-  TOKENLINE_CHECK(tp >= 1 && model.attention_heads % tp == 0 && model.intermediate_size % tp == 0,
-                  "tensor parallel degree {} does not divide {}", tp, model.name);
+OperatorList operators(const Architecture& model, const Parallelism& parallelism) {
+  const std::string mistake = first_sharding_mistake(model, parallelism);
+  TOKENLINE_CHECK(mistake.empty(), "{}", mistake);
+  const std::int64_t tensor = parallelism.tensor;
   const std::int64_t h = model.hidden_size;
-  const std::int64_t inner = model.intermediate_size / tp;
-  const std::int64_t vocabulary = (model.vocab_size + tp - 1) / tp;
+  const std::vector<DenseMlp> mlps = dense_mlps(model, tensor);
 
   OperatorList list;
-  list.q_heads = model.attention_heads / tp;
-  list.kv_heads = std::max<std::int64_t>(1, model.kv_heads / tp);
+  list.q_heads = model.attention_heads / tensor;
+  list.kv_heads = std::max<std::int64_t>(1, model.kv_heads / tensor);
   list.head_dim = model.head_dim;
-  list.layers = model.layers;
-  const bool gated = model.mlp == Mlp::gated;
-  list.gemms = {
-      {"qkv_proj", (list.q_heads + 2 * list.kv_heads) * list.head_dim, h, model.layers},
-      {"o_proj", h, list.q_heads * list.head_dim, model.layers},
-      {gated ? "gate_up_proj" : "up_proj", (gated ? 2 : 1) * inner, h, model.layers},
-      {"down_proj", h, inner, model.layers},
-  };
-  list.lm_head = {"lm_head", vocabulary, h, 1};
-  list.elementwise = elementwise(model, list, inner);
+  list.gemms = products(model, list, mlps);
+  list.lm_head = {"lm_head", (model.vocab_size + tensor - 1) / tensor, h, 1, Precision::bfloat16};
+  list.elementwise = streams(model, list, mlps);
   // 16-bit logits read, fp32 written, and read again by the arg max; every rank samples all of
   // them.
   list.sampler = {"sampler", bytes(model.vocab_size * (2 + 4 + 4)), 1};
-  list.all_reduce_bytes_per_token = bytes(h * element);
-  list.all_reduces = tp == 1 ? 0 : 2 * model.layers;
+  list.attention = attention_layers(model);
+  if (model.mla)
+    list.mla = LatentAttentionLayers{.dims = *model.mla,
+                                     .count = model.layers,
+                                     .q_heads = list.q_heads,
+                                     .hidden_size = h,
+                                     .precision = linear_precision(model.quantization)};
+  if (moe_layers(model) > 0)
+    list.experts = ExpertLayers{.count = moe_layers(model),
+                                .hidden_size = h,
+                                .intermediate_size = model.moe->expert_intermediate_size,
+                                .experts = model.moe->experts,
+                                .experts_per_token = model.moe->experts_per_token,
+                                .tensor = parallelism.gpus() / parallelism.expert,
+                                .expert = parallelism.expert,
+                                .precision = model.quantization};
+  list.collectives = collectives(model, parallelism);
   return list;
 }
 

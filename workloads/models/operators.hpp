@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -8,25 +10,79 @@
 
 namespace tokenline::models {
 
+/// How one replica is spread over tensor · data GPUs.
+struct Parallelism {
+  std::int64_t tensor = 1;  ///< GPUs that share each attention layer and dense MLP (Megatron).
+  std::int64_t data = 1;  ///< Attention data parallel: groups of `tensor` GPUs with own sequences.
+  /// Of the tensor · data GPUs, how many ways the experts are spread; the rest of the ways split
+  /// each expert (moe_tp = tensor · data / expert).
+  std::int64_t expert = 1;
+
+  [[nodiscard]] std::int64_t gpus() const { return tensor * data; }
+};
+
 /// A matrix product of one GPU's shard: activations tokens × k times weights k × n.
 struct Gemm {
-  std::string_view
-      name;  ///< "qkv_proj", "o_proj", "gate_up_proj" or "up_proj", "down_proj", "lm_head".
+  std::string_view name;  ///< "qkv_proj", "o_proj", "gate_up_proj", "down_proj", "router", ….
   std::int64_t n = 0;
   std::int64_t k = 0;
   std::int64_t count = 1;  ///< How often per forward pass (layers).
+  Precision precision = Precision::bfloat16;
 };
 
 /// A memory-bound operator whose HBM traffic is proportional to tokens: norms, rotary embedding,
-/// activation, embedding lookup. The KV-cache write belongs to attention.
+/// activation, embedding lookup. The KV-cache write belongs to attention, quantising the input of
+/// an fp8 product to the product (as in the measurements that price it), what routed experts and
+/// latent attention do inside to them.
 struct Elementwise {
   std::string_view name;
   Bytes bytes_per_token;  ///< Read plus written on one GPU.
   std::int64_t count = 1;
 };
 
-/// What one GPU of a tensor-parallel group computes in one forward pass, as functions of the number
-/// of tokens (attention apart, which depends on lengths).
+/// Layers of grouped-query attention with one reach.
+struct AttentionLayers {
+  std::int64_t count = 0;
+  std::optional<std::int64_t> window;  ///< Tokens attended to; absent: all.
+};
+
+/// Layers of multi-head latent attention, with the projections that belong to them: q (down and)
+/// up, kv down, the absorption of kv up into q and o, o.
+struct LatentAttentionLayers {
+  LatentAttention dims;
+  std::int64_t count = 0;
+  std::int64_t q_heads = 0;  ///< Per GPU.
+  std::int64_t hidden_size = 0;
+  Precision precision = Precision::bfloat16;  ///< Of the projections.
+};
+
+/// The routed experts of a layer, gate and up, activation, down and the weighted sum included;
+/// their router is a Gemm.
+struct ExpertLayers {
+  std::int64_t count = 0;
+  std::int64_t hidden_size = 0;
+  std::int64_t intermediate_size = 0;  ///< Of one whole expert.
+  std::int64_t experts = 0;            ///< All of the model.
+  std::int64_t experts_per_token = 0;
+  std::int64_t tensor = 1;  ///< Ways each expert is split.
+  std::int64_t expert = 1;  ///< Ways the experts are spread.
+  Precision precision = Precision::bfloat16;
+};
+
+enum class CollectiveOp { all_reduce, all_gather, reduce_scatter, all_to_all, send_recv };
+
+/// A collective between GPUs of one replica. The payload is that of a rank: all of the tensor for
+/// all-reduce, its own part for the others.
+struct Collective {
+  CollectiveOp op = CollectiveOp::all_reduce;
+  std::int64_t gpus = 2;
+  Bytes bytes_per_token;  ///< Per token of a rank's own batch.
+  std::int64_t count = 1;
+};
+
+/// What one GPU of a replica computes in one forward pass, as functions of the number of tokens of
+/// its own sequences (attention apart, which depends on lengths). Experts meet the tokens of all
+/// `data` groups.
 struct OperatorList {
   std::vector<Gemm> gemms;               ///< Over all tokens of the step.
   std::vector<Elementwise> elementwise;  ///< Over all tokens of the step.
@@ -35,16 +91,43 @@ struct OperatorList {
   std::int64_t q_heads = 0;              ///< Per GPU.
   std::int64_t kv_heads = 0;             ///< Per GPU, at least 1 (replicated when TP > kv heads).
   std::int64_t head_dim = 0;
-  std::int64_t layers = 0;
-  Bytes all_reduce_bytes_per_token;  ///< Payload of one all-reduce, per token and rank.
-  std::int64_t all_reduces = 0;      ///< Per forward pass: 2 per layer, 0 when TP = 1.
+  std::vector<AttentionLayers> attention;  ///< Empty under MLA.
+  std::optional<LatentAttentionLayers> mla;
+  std::optional<ExpertLayers> experts;
+  std::vector<Collective> collectives;
 };
 
-/// Operators of a dense transformer on one of `tensor_parallel_size` GPUs, sharded as in
-/// Megatron-LM (arXiv 1909.08053): columns of qkv and gate_up, rows of o and down, an all-reduce
-/// after each pair, the vocabulary split. The degree must divide the attention heads and the
-/// intermediate size (the scenario reader reports that at its line); a vocabulary it does not
-/// divide is padded.
-[[nodiscard]] OperatorList operators(const Architecture& model, std::int64_t tensor_parallel_size);
+/// Operators of a transformer on one of `parallelism.gpus()` GPUs. Attention, dense MLPs and shared
+/// experts are sharded as in Megatron-LM (arXiv 1909.08053): columns of qkv and gate_up, rows of o
+/// and down, an all-reduce after each pair, the vocabulary split. Experts are spread or split over
+/// all GPUs of the replica; with data > 1 their inputs are gathered from all groups and their
+/// outputs reduce-scattered (vLLM's allgather_reducescatter); all groups run the same step. A
+/// vocabulary the tensor degree does not divide is padded. Not listed: the gathering of logits
+/// (over sampled tokens, not all) and of router logits (1 to 4 % of the hidden state). Contract:
+/// first_sharding_mistake() is empty.
+[[nodiscard]] OperatorList operators(const Architecture& model, const Parallelism& parallelism);
+
+/// What keeps a model from being spread that way, as a sentence that begins with the key to change
+/// (tensor_parallel_size, attention_data_parallel_size, expert_parallel_size); empty if nothing
+/// does.
+[[nodiscard]] std::string first_sharding_mistake(const Architecture& model,
+                                                 const Parallelism& parallelism);
+
+/// Bytes of an n × k matrix in memory with the scales of its blocks: 2 per element, 1 for fp8 (its
+/// scales, one per tensor or row, are left out), 1 and an fp32 scale per begun 128 × 128 block for
+/// fp8_block, 17/32 for mxfp4.
+[[nodiscard]] Bytes matrix_bytes(std::int64_t n, std::int64_t k, Precision precision);
+
+/// Bytes of weights that one GPU of a replica holds: its shards of matrices, embedding and LM head;
+/// routers, MLA's projections into the latents, norms, biases and learned positions whole, at 16
+/// bit. Left out: padding of quantised experts, and the 16-bit copy of MLA's absorbed kv_b that
+/// vLLM makes of an fp8 checkpoint (0.3 % of DeepSeek-V3).
+[[nodiscard]] Bytes weight_bytes(const Architecture& model, const Parallelism& parallelism);
+
+/// Bytes of KV that one token takes on one GPU of its group, over all layers, at
+/// `bytes_per_element` (2, or 1 for fp8 KV). MLA's latent is replicated over the tensor-parallel
+/// ranks.
+[[nodiscard]] Bytes kv_bytes_per_token(const Architecture& model, const Parallelism& parallelism,
+                                       std::int64_t bytes_per_element);
 
 }  // namespace tokenline::models

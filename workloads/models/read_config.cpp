@@ -57,8 +57,7 @@ Family read_family(Reader& reader) {
 
 /// Whether the key has a value: Hugging Face writes null for "not used".
 bool given(const Reader& reader, std::string_view key) {
-  const config::Node* node = reader.document().root().find(key);
-  return node != nullptr && node->kind != config::Node::Kind::null;
+  return reader.has(key) && !reader.is_null(key);
 }
 
 std::int64_t size(Reader& reader, config::Key key, Range<std::int64_t> range,
@@ -203,16 +202,26 @@ std::string read_dtype(Reader& reader) {
   return reader.word({key, "Type of activations and KV"}, types);
 }
 
-std::string read_quantization(Reader& reader) {
-  if (!given(reader, "quantization_config")) return {};
+/// Fp8 with a `weight_block_size` has one scale per block; the kernels know 128 × 128 only.
+Precision read_fp8(Reader& section) {
+  if (!given(section, "weight_block_size")) return Precision::fp8;
+  const auto block = section.reals({"weight_block_size", "Weights that share a scale"}, {1.0, 1e6});
+  if (block != std::vector<double>{128.0, 128.0} && section.document().ok())
+    section.error("weight_block_size", "blocks other than [128, 128] are not modelled");
+  return Precision::fp8_block;
+}
+
+Precision read_quantization(Reader& reader) {
+  if (!given(reader, "quantization_config")) return Precision::bfloat16;
   Reader section = reader.section({"quantization_config", "How weights are stored"});
   section.allow_unknown();
   const std::array<std::string, 3> methods{"fp8", "mxfp4", "modelopt"};
-  std::string method = section.word({"quant_method", "Weight format"}, methods);
-  if (method != "modelopt") return method;
+  const std::string method = section.word({"quant_method", "Weight format"}, methods);
+  if (method == "fp8") return read_fp8(section);
+  if (method == "mxfp4") return Precision::mxfp4;
   const std::array<std::string, 1> algorithms{"FP8"};
   (void)section.word({"quant_algo", "Weight format of NVIDIA ModelOpt"}, algorithms);
-  return "fp8";
+  return Precision::fp8;
 }
 
 std::string stem(std::string_view file) {

@@ -39,12 +39,14 @@ std::optional<Arrival> OpenLoop::next() {
 std::optional<Arrival> ClosedLoop::next() {
   if (clients_left_ == 0) return std::nullopt;
   --clients_left_;
-  return finished(window_.start);
+  return send(window_.start);
 }
 
-std::optional<Arrival> ClosedLoop::finished(TimePoint now) {
-  if (requests_.used_up() || now >= window_.stop) return std::nullopt;
-  return requests_.at(now);
+std::optional<Arrival> ClosedLoop::finished(TimePoint now) { return send(now + think_time_); }
+
+std::optional<Arrival> ClosedLoop::send(TimePoint when) {
+  if (requests_.used_up() || when >= window_.stop) return std::nullopt;
+  return requests_.at(when);
 }
 
 }  // namespace tokenline::traffic

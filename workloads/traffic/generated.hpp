@@ -62,20 +62,28 @@ class OpenLoop final : public Source {
   TimePoint last_{};
 };
 
-/// `max_concurrency` clients, each sending its next request the moment the last one is answered, as
-/// `vllm bench serve --request-rate inf --max-concurrency N`; no think time is modelled.
+/// `max_concurrency` clients, each sending its next request `think_time` after the last one is
+/// answered; without one, as `vllm bench serve --request-rate inf --max-concurrency N` would if it
+/// took no time itself.
 class ClosedLoop final : public Source {
  public:
-  ClosedLoop(Requests requests, std::int64_t max_concurrency, Window window)
-      : requests_(std::move(requests)), clients_left_(max_concurrency), window_(window) {}
+  ClosedLoop(Requests requests, std::int64_t max_concurrency, Window window,
+             Duration think_time = {})
+      : requests_(std::move(requests)),
+        clients_left_(max_concurrency),
+        window_(window),
+        think_time_(think_time) {}
 
   [[nodiscard]] std::optional<Arrival> next() override;
   [[nodiscard]] std::optional<Arrival> finished(TimePoint now) override;
 
  private:
+  [[nodiscard]] std::optional<Arrival> send(TimePoint when);
+
   Requests requests_;
   std::int64_t clients_left_;  ///< That have not sent their first request.
   Window window_;
+  Duration think_time_;
 };
 
 /// Reads one class of the `traffic:` section that has an `arrival:`, all its keys but `slo`.

@@ -23,6 +23,7 @@ constexpr double most_requests = 1e8;
 struct ArrivalPlan {
   bool closed_loop = false;
   std::int64_t max_concurrency = 1;
+  Duration think_time{};
   Process process = Process::poisson;
   double burstiness = 1.0;
   std::vector<RatePoint> rate;  ///< Empty for a constant rate.
@@ -67,6 +68,8 @@ ArrivalPlan read_arrival(config::Reader& arrival) {
   arrival.alternative("with process: closed_loop", plan.closed_loop, [&] {
     plan.max_concurrency = arrival.integer(
         {"max_concurrency", "Clients, each with one request in flight."}, {1, 1'000'000});
+    plan.think_time = to_duration(arrival.seconds(
+        {"think_time", "From the end of a client's request to its next one."}, {0.0, 1e6}, "0 s"));
   });
   arrival.alternative("with process: gamma", process == "gamma", [&] {
     plan.burstiness = arrival.real(
@@ -109,7 +112,8 @@ std::unique_ptr<Source> make_source(const ArrivalPlan& plan, const Window& windo
                                     Requests requests, std::uint64_t seed,
                                     std::string_view class_name) {
   if (plan.closed_loop)
-    return std::make_unique<ClosedLoop>(std::move(requests), plan.max_concurrency, window);
+    return std::make_unique<ClosedLoop>(std::move(requests), plan.max_concurrency, window,
+                                        plan.think_time);
   const RandomStream random(seed, std::string(class_name) + "/arrivals", 0);
   return std::make_unique<OpenLoop>(std::move(requests),
                                     Renewal(plan.process, plan.burstiness, random),

@@ -36,8 +36,8 @@ class Source {
   /// closed-loop source yields its first `max_concurrency` requests here, all at its start.
   [[nodiscard]] virtual std::optional<Arrival> next() = 0;
   /// A request of this source ended (completed or failed) at `now`; a closed-loop source answers
-  /// with the client's next request, arriving at `now`. None from an open source, and once the
-  /// requests are used up or `now` has reached the source's stop.
+  /// with the client's next request, arriving at `now` or later. None from an open source, and once
+  /// the requests are used up or the next would reach the source's stop.
   [[nodiscard]] virtual std::optional<Arrival> finished(TimePoint now) = 0;
 };
 

@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "sim/policies/policies.hpp"
 
 namespace tokenline {
@@ -11,27 +9,10 @@ class Chunked final : public Scheduler {
   void plan(const SchedulerView& view, StepPlan& plan) override {
     Room room = make_room_for_decodes(view, plan);
     std::int64_t budget = view.limits().max_num_batched_tokens - room.decoding;
-    if (room.partial) continue_partial(view.limits(), *room.partial, room, budget, plan);
+    continue_partial(view, room, budget, plan);
     plan.decode = room.decoding > 0;
     if (plan.preemptions > 0) return;
-    admit(view, room, budget, Prompts::in_pieces, plan);
-  }
-
- private:
-  /// Gives the partial prefill what is left of the budget. When the pool cannot hold it, the
-  /// sequence itself is preempted: it is the last of the running list.
-  static void continue_partial(const SchedulerLimits& limits, const PartialPrefill& partial,
-                               Room& room, std::int64_t& budget, StepPlan& plan) {
-    const std::int64_t tokens = std::min(partial.remaining, budget);
-    const std::int64_t blocks = limits.blocks(partial.done + tokens) - limits.blocks(partial.done);
-    if (blocks > room.free_blocks) {
-      ++plan.preemptions;
-      plan.blocked = Blocked::kv_blocks;
-      return;
-    }
-    plan.partial_tokens = tokens;
-    room.free_blocks -= blocks;
-    budget -= tokens;
+    admit(view, room, budget, {.in_pieces = true}, plan);
   }
 };
 

@@ -21,20 +21,41 @@ Room make_room_for_decodes(const SchedulerView& view, StepPlan& plan) {
       --room.decoding;
   }
   room.free_blocks -= growth;
+  room.taken += growth;
   if (plan.preemptions > 0) plan.blocked = Blocked::kv_blocks;
   return room;
 }
 
-void admit(const SchedulerView& view, const Room& room, std::int64_t token_budget, Prompts prompts,
-           StepPlan& plan) {
+void continue_partial(const SchedulerView& view, Room& room, std::int64_t& token_budget,
+                      StepPlan& plan) {
+  if (!room.partial) return;
+  const SchedulerLimits& limits = view.limits();
+  const PartialPrefill& partial = *room.partial;
+  const std::int64_t tokens = std::min(partial.remaining, token_budget);
+  const std::int64_t blocks = limits.blocks(partial.done + tokens) - limits.blocks(partial.done);
+  if (blocks > room.free_blocks) {
+    ++plan.preemptions;
+    plan.blocked = Blocked::kv_blocks;
+    return;
+  }
+  plan.partial_tokens = tokens;
+  room.free_blocks -= blocks;
+  room.taken += blocks;
+  token_budget -= tokens;
+}
+
+void admit(const SchedulerView& view, const Room& room, std::int64_t token_budget,
+           Admission admission, StepPlan& plan) {
   const SchedulerLimits& limits = view.limits();
   std::int64_t running = room.running;
   std::int64_t free_blocks = room.free_blocks - limits.watermark_blocks;
+  std::int64_t taken = room.taken;
   for (std::int64_t i = 0; i < view.waiting(); ++i) {
-    const std::int64_t wanted = view.waiting_tokens(i);
-    const std::int64_t tokens =
-        prompts == Prompts::in_pieces ? std::min(wanted, token_budget) : wanted;
-    const std::int64_t blocks = limits.blocks(tokens);
+    const std::int64_t cached = view.waiting_cached_tokens(i, taken);
+    const std::int64_t wanted = view.waiting_tokens(i) - cached;
+    const std::int64_t tokens = admission.in_pieces ? std::min(wanted, token_budget) : wanted;
+    const std::int64_t blocks =
+        limits.blocks(admission.to_the_end ? view.waiting_final_tokens(i) : cached + tokens);
     if (running == limits.max_num_seqs)
       plan.blocked = Blocked::sequence_slot;
     else if (tokens == 0 || tokens > token_budget)
@@ -46,6 +67,7 @@ void admit(const SchedulerView& view, const Room& room, std::int64_t token_budge
     ++running;
     token_budget -= tokens;
     free_blocks -= blocks;
+    taken += limits.blocks(cached + tokens) - limits.blocks(cached);
   }
 }
 

@@ -11,7 +11,7 @@ class PrefillFirst final : public Scheduler {
                     .decoding = view.decoding(),
                     .free_blocks = view.free_blocks(),
                     .partial = {}};
-    admit(view, room, view.limits().max_num_batched_tokens, Prompts::whole, plan);
+    admit(view, room, view.limits().max_num_batched_tokens, {}, plan);
     if (!plan.admissions.empty()) return;
     plan.decode = make_room_for_decodes(view, plan).decoding > 0;
   }

@@ -49,10 +49,21 @@ class SchedulerView {
   [[nodiscard]] virtual std::int64_t decode_growth() const = 0;
   [[nodiscard]] virtual std::int64_t free_blocks() const = 0;
   [[nodiscard]] virtual std::optional<PartialPrefill> partial() const = 0;
+  /// Requests of the queue that the decision knows of; with `schedule_ahead` not the latest.
   [[nodiscard]] virtual std::int64_t waiting() const = 0;
   /// Tokens to prefill for the i-th waiting request: its prompt, and after a preemption what it had
   /// generated too.
   [[nodiscard]] virtual std::int64_t waiting_tokens(std::int64_t i) const = 0;
+  /// Tokens of those that need no prefill when the i-th request is admitted after all before it:
+  /// they were preempted, and their blocks, whole ones from the first on, are still free when
+  /// `taken` free blocks have been handed out. Fewer than waiting_tokens(i).
+  [[nodiscard]] virtual std::int64_t waiting_cached_tokens(std::int64_t i,
+                                                           std::int64_t taken) const = 0;
+  /// Tokens of the i-th waiting request when its answer ends: prompt and answer.
+  [[nodiscard]] virtual std::int64_t waiting_final_tokens(std::int64_t i) const = 0;
+  /// Blocks that the running sequences do not hold yet and will need to hold their prompts and
+  /// answers whole.
+  [[nodiscard]] virtual std::int64_t blocks_to_come() const = 0;
   /// The running sequence that was admitted last (0), second to last (1), …
   [[nodiscard]] virtual RunningView running_from_back(std::int64_t i) const = 0;
 
@@ -74,7 +85,7 @@ struct StepPlan {
   /// Tokens of the partial prefill to compute; 0 when there is none or no budget is left.
   std::int64_t partial_tokens = 0;
   /// Tokens of each newly admitted request to compute, from the head of the queue. Only the last
-  /// may be less than its whole prefill.
+  /// may be less than its whole prefill without what is cached.
   std::vector<std::int64_t> admissions;
   /// Why the next request was not admitted; `nothing` when none is left waiting.
   Blocked blocked = Blocked::nothing;
@@ -104,6 +115,7 @@ struct Room {
   std::int64_t running = 0;
   std::int64_t decoding = 0;
   std::int64_t free_blocks = 0;  ///< After the decodes have taken theirs.
+  std::int64_t taken = 0;        ///< Free blocks that decodes and the partial prefill take.
   std::optional<PartialPrefill> partial;
 };
 
@@ -111,12 +123,20 @@ struct Room {
 /// victim is the new head of the queue, and waits for blocks.
 [[nodiscard]] Room make_room_for_decodes(const SchedulerView& view, StepPlan& plan);
 
-/// Whether a prompt may be computed in pieces.
-enum class Prompts : std::uint8_t { whole, in_pieces };
+/// Gives the partial prefill what `token_budget` allows, and takes that off it. When the pool
+/// cannot hold it, the sequence itself is preempted: it is the last of the running list.
+void continue_partial(const SchedulerView& view, Room& room, std::int64_t& token_budget,
+                      StepPlan& plan);
 
-/// Admits requests from the head of the queue while slots, `token_budget` and blocks last, and
-/// notes in `plan.blocked` what stopped it.
-void admit(const SchedulerView& view, const Room& room, std::int64_t token_budget, Prompts prompts,
-           StepPlan& plan);
+/// How requests are admitted.
+struct Admission {
+  bool in_pieces = false;   ///< A prompt may be computed in pieces.
+  bool to_the_end = false;  ///< Blocks for prompt and answer must be free, not for this step alone.
+};
+
+/// Admits requests from the head of the queue while slots, `token_budget` and the blocks of `room`
+/// last, and notes in `plan.blocked` what stopped it.
+void admit(const SchedulerView& view, const Room& room, std::int64_t token_budget,
+           Admission admission, StepPlan& plan);
 
 }  // namespace tokenline

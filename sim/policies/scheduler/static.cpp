@@ -10,7 +10,7 @@ class Static final : public Scheduler {
     if (view.running() == 0) {
       const Room room{
           .running = 0, .decoding = 0, .free_blocks = view.free_blocks(), .partial = {}};
-      admit(view, room, view.limits().max_num_batched_tokens, Prompts::whole, plan);
+      admit(view, room, view.limits().max_num_batched_tokens, {}, plan);
       return;
     }
     plan.decode = make_room_for_decodes(view, plan).decoding > 0;

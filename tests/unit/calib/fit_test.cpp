@@ -76,18 +76,6 @@ TEST_CASE("one wild row does not move a fit of least absolute deviations", "[cal
   CHECK(x[0] == Approx(2.0).epsilon(0.01));
 }
 
-TEST_CASE("about one shape in five is held out, always the same ones", "[calib]") {
-  int count = 0;
-  for (std::int64_t n = 1; n <= 100; ++n) {
-    for (std::int64_t k = 1; k <= 100; ++k) {
-      const bool out = calib::held_out({n, k});
-      CHECK(out == calib::held_out({n, k}));
-      count += out ? 1 : 0;
-    }
-  }
-  CHECK(count / 10'000.0 == Approx(0.2).margin(0.02));
-}
-
 TEST_CASE("errors are relative to the measurement", "[calib]") {
   const std::vector<double> measured{1.0, 2.0, 4.0, 10.0, 1.0};
   const std::vector<double> predicted{1.1, 1.6, 4.0, 13.0, 1.0};

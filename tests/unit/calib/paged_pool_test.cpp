@@ -103,3 +103,38 @@ TEST_CASE("every block is in one table or free, and tables have no block to spar
     REQUIRE(pool.unused_places() == places);
   }
 }
+
+TEST_CASE("a released request finds its first full blocks until they are handed out",
+          "[paged_pool]") {
+  PagedPool pool(8, 4);
+  REQUIRE(pool.append(1, 14));  // [0, 1, 2, 3], the last one not full
+  REQUIRE(pool.append(2, 4));
+  pool.release(1);
+  CHECK(pool.free_list() == FreeList{5, 6, 7, 3, 2, 1, 0});
+  CHECK(pool.found(1) == 12);
+
+  REQUIRE(pool.append(2, 20));  // takes 5, 6, 7, 3 and 2
+  CHECK(pool.found(1) == 8);
+  pool.release(2);
+  pool.take_back(1);
+  CHECK(pool.table(1) == Ids{0, 1});
+  CHECK(pool.tokens(1) == 8);
+  CHECK(pool.free_list() == FreeList{2, 3, 7, 6, 5, 4});
+  CHECK(pool.found(1) == 0);
+  CHECK(pool.found(2) == 24);
+  REQUIRE(pool.append(1, 1));
+  CHECK(pool.table(1) == Ids{0, 1, 2});
+  CHECK_THROWS_AS(pool.take_back(1), InternalError);
+}
+
+TEST_CASE("a block freed again by another request does not hold what it held", "[paged_pool]") {
+  PagedPool pool(2, 4);
+  REQUIRE(pool.append(1, 8));
+  pool.release(1);
+  REQUIRE(pool.append(2, 8));
+  pool.release(2);
+  CHECK(pool.found(1) == 0);
+  pool.take_back(1);
+  CHECK(pool.table(1).empty());
+  CHECK(pool.free() == 2);
+}

@@ -1,10 +1,9 @@
 #include "calib/table.hpp"
 
 #include <catch2/catch.hpp>
-#include <filesystem>
-#include <fstream>
 
 #include "sim/config/diagnostic.hpp"
+#include "tests/unit/calib/temporary.hpp"
 
 using namespace tokenline;
 using calib::read_table;
@@ -12,46 +11,45 @@ using Catch::Contains;
 
 namespace {
 
-/// A file that is removed with its scope.
-class TemporaryFile {
- public:
-  explicit TemporaryFile(const std::string& text)
-      : path_((std::filesystem::temp_directory_path() / "tokenline_table_test.csv").string()) {
-    std::ofstream(path_, std::ios::binary) << text;
-  }
-  ~TemporaryFile() { std::filesystem::remove(path_); }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
+/// A table of that text, read for some columns.
+calib::Table read(const std::string& text, const std::vector<std::string_view>& numbers,
+                  const std::vector<calib::TextColumn>& texts = {}) {
+  const TemporaryFolder folder("table_test");
+  return read_table(folder.file("table.csv", text), numbers, texts);
+}
 
 }  // namespace
 
 TEST_CASE("columns come in the order asked for, whatever the file's", "[calib]") {
-  const TemporaryFile file("n,dtype,m,note\n3,bfloat16,2,x\r\n5,fp8,4,y\n7,bfloat16,6,z\n");
-  CHECK(read_table(file.path(), {"m", "n"}, {{"dtype", "bfloat16"}}) ==
-        calib::Rows{{2, 3}, {6, 7}});
+  const calib::Table table = read("n,dtype,m,note\n3,bfloat16,2,x\r\n5,fp8,4,y\n", {"m", "n"},
+                                  {{"dtype"}, {"note", "none"}});
+  CHECK(table.numbers == std::vector<std::vector<double>>{{2, 3}, {4, 5}});
+  CHECK(table.texts == std::vector<std::vector<std::string>>{{"bfloat16", "x"}, {"fp8", "y"}});
 }
 
-TEST_CASE("a filter on a column that a file lacks excludes nothing", "[calib]") {
-  const TemporaryFile file("m\n1\n2\n");
-  CHECK(read_table(file.path(), {"m"}, {{"dtype", "bfloat16"}}).size() == 2);
+TEST_CASE("a column of words that a file lacks says its fallback in every row", "[calib]") {
+  const calib::Table table = read("m\n1\n2\n", {"m"}, {{"dtype", "bfloat16"}});
+  CHECK(table.texts == std::vector<std::vector<std::string>>{{"bfloat16"}, {"bfloat16"}});
+}
+
+TEST_CASE("zero is a number only where it is allowed", "[calib]") {
+  CHECK(read("past\n0\n", {"past?"}).numbers == std::vector<std::vector<double>>{{0.0}});
+  CHECK_THROWS_WITH(read("past\n0\n", {"past"}), Contains("past: '0' is not a positive number"));
+  CHECK_THROWS_WITH(read("past\n-1\n", {"past?"}),
+                    Contains("past: '-1' is not a non-negative number"));
 }
 
 TEST_CASE("every bad row of a table is reported at its line", "[calib]") {
-  const TemporaryFile file("m,t\n1,2\n1\n-1,2\n1,nan\n1,0\n");
-  CHECK_THROWS_WITH(read_table(file.path(), {"m", "t"}),
+  CHECK_THROWS_WITH(read("m,t\n1,2\n1\n-1,2\n1,nan\n1,0\n", {"m", "t"}),
                     Contains(":3:1: error: (row): 1 fields, the header has 2") &&
                         Contains(":4:1: error: m: '-1' is not a positive number") &&
                         Contains(":5:1: error: t: 'nan'") && Contains(":6:1: error: t: '0'"));
 }
 
 TEST_CASE("a missing column, an empty table and a missing file are errors", "[calib]") {
-  const TemporaryFile file("m,t\n");
-  CHECK_THROWS_WITH(read_table(file.path(), {"k"}), Contains("k: the header lacks this column"));
-  CHECK_THROWS_WITH(read_table(file.path(), {"m"}), Contains("no row is left"));
+  CHECK_THROWS_WITH(read("m,t\n", {"k"}), Contains("k: the header lacks this column"));
+  CHECK_THROWS_WITH(read("m,t\n", {"m"}, {{"dtype"}}),
+                    Contains("dtype: the header lacks this column"));
+  CHECK_THROWS_WITH(read("m,t\n", {"m"}), Contains("no row follows the header"));
   CHECK_THROWS_AS(read_table("/nowhere/gemm.csv", {"m"}), config::ConfigError);
 }

@@ -180,7 +180,7 @@ TEST_CASE("all mistakes of a file come in one go, in the order of the text", "[c
               "",
               "scenario: nine\n"
               "model: lama-2-7b\n"
-              "cluster: {gpu: h200, replicas: 0}\n"
+              "cluster: {gpu: h300, replicas: 0}\n"
               "engine: {block_size: 16 B, kv_layout: page}\n"
               "traffic:\n"
               "  chat: {arrival: {process: poison, rate: 5}, prompt_tokens: -3,\n"

@@ -116,7 +116,7 @@ TEST_CASE("mistakes of files and options are exit code 2 and located", "[cli]") 
   refuses("", "no command is given");
   refuses("describe llama-2-70", "did you mean 'llama-2-70b'?");
   refuses("list gpu", "did you mean 'gpus'?");
-  refuses("calibrate --gpu x", "option '--operators' is missing");
+  refuses("calibrate --gpu x", "option '--datasheet' is missing");
   refuses("calibrate --gpu x --operators . --datasheet nope.yaml -o y/z", "nope.yaml");
   refuses(
       "calibrate --gpu x --operators y --datasheet small.yaml -o ../$(basename $PWD)/small.yaml",
@@ -168,6 +168,23 @@ TEST_CASE("every command explains itself", "[cli]") {
     CHECK_THAT(help.out, Contains("Exit codes: 0 ok"));
   }
   CHECK_THAT(execute(folder, "--version").out, Contains("tokenline "));
+}
+
+TEST_CASE("a GPU is listed and described with where its prices come from", "[cli]") {
+  const Folder folder;
+  const std::string listed = execute(folder, "list gpus").out;
+  const auto line_of = [&](const std::string& name) {
+    const std::size_t begin = listed.find("\n" + name + " ") + 1;
+    return listed.substr(begin, listed.find('\n', begin) - begin);
+  };
+  CHECK_THAT(line_of("h100_sxm"), Contains("calibrated") && Contains("NVIDIA H100 SXM5"));
+  CHECK_THAT(line_of("b200"), Contains("datasheet") && Contains("NVIDIA B200"));
+  const std::string measured = execute(folder, "describe h100_sxm").out;
+  CHECK_THAT(measured, Contains("sms: 132") && Contains("Fitted to measured kernel times") &&
+                           Contains("all_reduce") && Contains("fp8_block balanced"));
+  CHECK_THAT(measured, !Contains("grid: |") && !Contains("axis m"));
+  const std::string usual = execute(folder, "describe b200").out;
+  CHECK_THAT(usual, Contains("Nothing was measured") && Contains("usual"));
 }
 
 TEST_CASE("what is listed can be described", "[cli]") {

@@ -37,14 +37,18 @@ description: every key
 seed: 7
 model: llama-3.1-8b
 cluster: {gpu: h100_sxm, replicas: 2, router: round_robin, tensor_parallel_size: 2,
+          attention_data_parallel_size: 1, expert_parallel_size: 1,
           restart_delay: 5 s, on_oom: lose, max_retries: 0}
 measure: {from: 1 s, to: 8 s}
 assert: [all.completed > 0]
 engine: {preset: orca, modelled: mine, scheduler: chunked, max_num_seqs: 32, max_model_len: 2048,
          allow_long_max_model_len: true, max_num_batched_tokens: 512, gpu_memory_utilization: 0.8,
          kv_sizing: profiled, kv_layout: paged, block_size: 32, watermark: 0.01,
-         num_gpu_blocks_override: 300, non_torch_memory: 2 GiB, prefill_attention: fa2,
-         decode_attention: plain, host_overhead_per_step: 1 ms, host_overhead_per_sequence: 1 us}
+         static_reserve: 1 GiB, quantization: auto, kv_cache_dtype: auto,
+         num_gpu_blocks_override: 300, enable_prefix_caching: true, non_torch_memory: 2 GiB, prefill_attention: fa2,
+         decode_attention: plain, host_overhead_per_step: 1 ms, host_overhead_per_sequence: 1 us,
+         host_overhead_per_request: 2 us, host_overlap: async, host_gap: 3 us,
+         host_gap_per_sequence: 1 us, host_launch_per_layer: 1 us, schedule_ahead: true}
 traffic:
   open:
     arrival: {process: gamma, burstiness: 0.5, rate: 9/s}

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/engine/run.hpp"
 #include "tests/unit/traffic/support.hpp"
 
 using namespace tokenline;
@@ -50,8 +51,7 @@ TEST_CASE("the scenario that the mistakes are made in has none", "[scenario]") {
   CHECK(mistakes(scenario()).empty());
 }
 
-TEST_CASE("a tensor-parallel degree must divide the model and have a measured all-reduce",
-          "[scenario]") {
+TEST_CASE("a tensor-parallel degree must divide the model and fit a node", "[scenario]") {
   const auto with_degree = [](const std::string& degree, const std::string& model) {
     return mistakes(
         scenario("max_model_len: 4096", "gpu: h100_sxm, tensor_parallel_size: " + degree, model));
@@ -59,7 +59,7 @@ TEST_CASE("a tensor-parallel degree must divide the model and have a measured al
   const std::string place = "3:48: error: cluster.tensor_parallel_size: ";
   is_one(with_degree("3", "llama-3.1-8b"),
          place + "3 does not divide the 32 attention heads of llama-3.1-8b");
-  is_one(with_degree("16", "llama-3.1-8b"), place, "all-reduce over 16");
+  is_one(with_degree("16", "llama-3.1-8b"), place, "a replica of 16 GPUs spans nodes of 8");
   CHECK(with_degree("2", "llama-3.1-8b").empty());
 }
 
@@ -134,15 +134,31 @@ TEST_CASE("a trace's longest request is refused at its row", "[scenario]") {
       parse_scenario(folder.path("s.yaml"), text, {.overrides = {"traffic.r.trace.class=a"}}));
 }
 
-TEST_CASE("a model whose layers are not priced is refused with the reason", "[scenario]") {
-  const auto report = [](const std::string& model) {
-    return mistakes(
-        scenario("max_model_len: 4096", "gpu: h100_sxm, tensor_parallel_size: 8", model));
+TEST_CASE("degrees of parallelism that do not fit the model are refused at their key",
+          "[scenario]") {
+  const auto report = [](const std::string& degrees, const std::string& model) {
+    return mistakes(scenario("max_model_len: 4096", "gpu: h100_sxm, " + degrees, model));
   };
-  is_one(report("mixtral-8x7b"), "2:8: error: model: mixture-of-experts models are not priced");
-  is_one(report("deepseek-v3"), "2:8: error: model: ", "not priced yet (deepseek-v3)");
-  is_one(report("gpt-oss-20b"), "2:8: error: model: ", "not priced yet (gpt-oss-20b)");
-  is_one(report("qwen3-32b-fp8"), "2:8: error: model: fp8 weights are not priced yet");
+  is_one(report("attention_data_parallel_size: 2", "llama-3.1-8b"),
+         "3:56: error: cluster.attention_data_parallel_size: 2: llama-3.1-8b has no experts");
+  is_one(report("expert_parallel_size: 2", "llama-3.1-8b"),
+         "3:48: error: cluster.expert_parallel_size: 2: llama-3.1-8b has no experts");
+  is_one(report("tensor_parallel_size: 8, expert_parallel_size: 3", "deepseek-v3"),
+         "3:73: error: cluster.expert_parallel_size: 3 does not divide the 8 GPUs of a replica");
+  is_one(report("tensor_parallel_size: 3", "qwen3-235b-a22b"),
+         "3:48: error: cluster.tensor_parallel_size: 3 does not divide the 64 attention heads");
+}
+
+TEST_CASE("an engine may quantise the weights, and the KV, of a model", "[scenario]") {
+  const auto memory = [](const std::string& keys) {
+    return parse_scenario("s.yaml", scenario("max_model_len: 4096, " + keys)).memory;
+  };
+  auto model = models::load_model("llama-3.1-8b");
+  CHECK(memory("quantization: auto").weights == models::weight_bytes(model, {}));
+  model.quantization = models::Precision::fp8;
+  CHECK(memory("quantization: fp8").weights == models::weight_bytes(model, {}));
+  CHECK(memory("quantization: fp8").weights < 0.6 * memory("quantization: auto").weights);
+  CHECK(memory("kv_cache_dtype: fp8").block == 0.5 * memory("kv_cache_dtype: auto").block);
 }
 
 TEST_CASE("a kernel the GPU lacks is refused with the reason", "[scenario]") {
@@ -224,7 +240,7 @@ TEST_CASE("all mistakes of a file come out together, in the order of the text", 
   const std::string report = mistakes(
       "scenario: s\n"
       "model: lama-3.1-8b\n"
-      "cluster: {gpu: h100, replicas: 0}\n"
+      "cluster: {gpu: h10, replicas: 0}\n"
       "engine: {preset: vlm-v1, blok_size: 3}\n"
       "traffic:\n"
       "  chat: {arrival: {process: poison, rate: 5}, prompt_tokens: 0, output_tokens: 1, stp: 1 "
@@ -240,7 +256,7 @@ TEST_CASE("all mistakes of a file come out together, in the order of the text", 
   CHECK(places == std::vector<std::string>{
                       "--set engine..x=3:1:1: error: an empty key in the path",
                       "--set seed=-1:1:1: error: seed", "s.yaml:2:8: error: model",
-                      "s.yaml:3:16: error: cluster.gpu", "s.yaml:3:32: error: cluster.replicas",
+                      "s.yaml:3:16: error: cluster.gpu", "s.yaml:3:31: error: cluster.replicas",
                       "s.yaml:4:18: error: engine.preset", "s.yaml:4:26: error: engine.blok_size",
                       "s.yaml:6:19: error: traffic.chat.arrival",
                       "s.yaml:6:29: error: traffic.chat.arrival.process",
@@ -281,6 +297,25 @@ TEST_CASE("a key of the preset can be overridden, and the rest of it stays", "[s
   CHECK(orca.engine.host_overhead_per_step.value() == 0.002);
   CHECK(orca.engine.scheduler == "orca");
   CHECK(orca.engine.kv_layout == KvLayout::contiguous);
+}
+
+TEST_CASE("every engine preset serves a small scenario", "[scenario]") {
+  for (const std::string& preset : engine_preset_names()) {
+    INFO(preset);
+    Scenario s = parse_scenario("s.yaml", scenario("preset: " + preset + ", max_model_len: 4096"));
+    CHECK(s.engine.preset == preset);
+    CHECK(run(s).audit.passed);
+  }
+}
+
+TEST_CASE("a prompt that no step can hold whole is refused where its length is given",
+          "[scenario]") {
+  const std::string engine = "preset: trtllm, max_model_len: 4096, max_num_batched_tokens: ";
+  is_one(mistakes_with_engine(engine + "199, max_num_seqs: 99"),
+         "9:20: error: traffic.chat.prompt_tokens: a prompt of 200 tokens exceeds "
+         "max_num_batched_tokens (199)",
+         "raise engine.max_num_batched_tokens");
+  CHECK(mistakes_with_engine(engine + "200, max_num_seqs: 99").empty());
 }
 
 TEST_CASE("without an engine section, or with an empty one, vllm-v1 serves", "[scenario]") {

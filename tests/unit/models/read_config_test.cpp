@@ -6,6 +6,7 @@
 using namespace tokenline;
 using Catch::Contains;
 using models::parse_model;
+using models::Precision;
 
 namespace {
 
@@ -73,12 +74,31 @@ TEST_CASE("a sliding window applies where the layers or the model's class say so
 }
 
 TEST_CASE("the quantisation method is read, ModelOpt's by its algorithm", "[models]") {
-  CHECK(read(heads).quantization.empty());
-  CHECK(read(heads + R"(, "quantization_config": {"quant_method": "mxfp4"})").quantization ==
-        "mxfp4");
-  CHECK(
-      read(heads + R"(, "quantization_config": {"quant_method": "modelopt", "quant_algo": "FP8"})")
-          .quantization == "fp8");
+  const auto precision = [](const std::string& fields) {
+    return read(heads + R"(, "quantization_config": {)" + fields + "}").quantization;
+  };
+  CHECK(read(heads).quantization == Precision::bfloat16);
+  CHECK(precision(R"("quant_method": "mxfp4")") == Precision::mxfp4);
+  CHECK(precision(R"("quant_method": "fp8")") == Precision::fp8);
+  CHECK(precision(R"("quant_method": "fp8", "weight_block_size": [128, 128])") ==
+        Precision::fp8_block);
+  CHECK(precision(R"("quant_method": "modelopt", "quant_algo": "FP8")") == Precision::fp8);
+}
+
+TEST_CASE("precisions have the names that scenarios and engines use", "[models]") {
+  CHECK(models::name(Precision::bfloat16) == "bfloat16");
+  CHECK(models::name(Precision::fp8) == "fp8");
+  CHECK(models::name(Precision::fp8_block) == "fp8_block");
+  CHECK(models::name(Precision::mxfp4) == "mxfp4");
+}
+
+TEST_CASE("presets carry the quantisation of their checkpoints", "[models]") {
+  const auto* blocks = GENERATE("deepseek-v3", "deepseek-r1", "kimi-k2", "minimax-m2.5",
+                                "qwen3-32b-fp8", "qwen3-235b-a22b-fp8");
+  CHECK(models::load_model(blocks).quantization == Precision::fp8_block);
+  CHECK(models::load_model("llama-3.1-70b-fp8").quantization == Precision::fp8);
+  CHECK(models::load_model("gpt-oss-120b").quantization == Precision::mxfp4);
+  CHECK(models::load_model("qwen3-32b").quantization == Precision::bfloat16);
 }
 
 TEST_CASE("every shipped preset is read and keeps its name", "[models]") {
@@ -108,9 +128,12 @@ TEST_CASE("contradictions are reported at their line", "[models]") {
       {R"(, "num_attention_heads": 8, "layer_types": ["full_attention"], "sliding_window": 8)",
        "layer_types: 1 entries for 4 layers"},
       {R"(, "num_attention_heads": 8, "torch_dtype": "float32")", "torch_dtype: "},
+      {R"(, "num_attention_heads": 8,
+            "quantization_config": {"quant_method": "fp8", "weight_block_size": [64, 64]})",
+       "weight_block_size: blocks other than [128, 128] are not modelled"},
   }));
   INFO(bad.fields);
-  CHECK_THROWS_WITH(read(bad.fields), Contains("dir/tiny.json:2:") && Contains(bad.message));
+  CHECK_THROWS_WITH(read(bad.fields), Contains("dir/tiny.json:") && Contains(bad.message));
 }
 
 TEST_CASE("latent attention needs all its widths", "[models]") {

@@ -19,7 +19,10 @@ struct State final : SchedulerView {
   };
   std::vector<Running> sequences;
   std::vector<std::int64_t> queue;
+  std::vector<std::int64_t> cached;   ///< Blocks that the queue may find again; none where absent.
+  std::vector<std::int64_t> answers;  ///< Output tokens of the queue; 1 where none is given.
   std::int64_t blocks_free = 0;
+  std::int64_t to_come = 0;  ///< Blocks that the running sequences will need.
 
   explicit State(SchedulerLimits limits) { limits_ = limits; }
 
@@ -41,6 +44,17 @@ struct State final : SchedulerView {
   std::int64_t waiting_tokens(std::int64_t i) const override {
     return queue[static_cast<std::size_t>(i)];
   }
+  /// As if those of each lay at the head of the free queue.
+  std::int64_t waiting_cached_tokens(std::int64_t i, std::int64_t taken) const override {
+    const auto at = static_cast<std::size_t>(i);
+    return at < cached.size() ? std::max<std::int64_t>(cached[at] - taken, 0) * limits_.block_size
+                              : 0;
+  }
+  std::int64_t waiting_final_tokens(std::int64_t i) const override {
+    const auto at = static_cast<std::size_t>(i);
+    return queue[at] + (at < answers.size() ? answers[at] : 1);
+  }
+  std::int64_t blocks_to_come() const override { return to_come; }
   RunningView running_from_back(std::int64_t i) const override {
     const Running& s = sequences[sequences.size() - 1 - static_cast<std::size_t>(i)];
     return {.blocks = limits_.blocks(s.stored),
@@ -193,6 +207,72 @@ TEST_CASE("orca mixes whole prompts with the decodes", "[policies]") {
   CHECK(plan_of("orca", state).blocked == Blocked::token_budget);
 }
 
+TEST_CASE("guaranteed_no_evict admits what fits to the end beside all that runs to its end",
+          "[policies]") {
+  State state(roomy);
+  state.sequences = {{.stored = 160}, {.stored = 320}};
+  state.to_come = 20;
+  state.queue = {32, 32};    // 2 blocks each now,
+  state.answers = {96, 96};  // 8 each at the end
+  state.blocks_free = 20 + 8 + 8;
+  StepPlan plan = plan_of("guaranteed_no_evict", state);
+  CHECK(plan.decode);
+  CHECK(plan.admissions == std::vector<std::int64_t>{32, 32});
+  state.blocks_free = 20 + 8 + 7;
+  plan = plan_of("guaranteed_no_evict", state);
+  CHECK(plan.admissions == std::vector<std::int64_t>{32});
+  CHECK(plan.blocked == Blocked::kv_blocks);
+}
+
+TEST_CASE("guaranteed_no_evict computes prompts whole beside the decodes", "[policies]") {
+  State state(roomy);
+  state.sequences = {{.stored = 50}, {.stored = 60}};
+  state.blocks_free = 1000;
+  state.queue = {510, 1};
+  CHECK(plan_of("guaranteed_no_evict", state).admissions == std::vector<std::int64_t>{510});
+  state.queue = {511};
+  CHECK(plan_of("guaranteed_no_evict", state).blocked == Blocked::token_budget);
+}
+
+TEST_CASE("prefill_first_chunked computes pieces of prompts before any decode", "[policies]") {
+  State state(roomy);
+  state.sequences = {{.stored = 50}, {.stored = 60}, {.stored = 512, .remaining_prefill = 100}};
+  state.blocks_free = 1000;
+  state.queue = {150, 1000, 5};
+  const StepPlan plan = plan_of("prefill_first_chunked", state);
+  CHECK_FALSE(plan.decode);
+  CHECK(plan.partial_tokens == 100);
+  CHECK(plan.admissions == std::vector<std::int64_t>{150, 512 - 100 - 150});
+  CHECK(plan.blocked == Blocked::token_budget);
+}
+
+TEST_CASE("prefill_first_chunked leaves room for 70 % of the answers under way, later for 9.8 %",
+          "[policies]") {
+  State state(roomy);
+  state.sequences = {{.stored = 50}, {.stored = 60}};
+  state.to_come = 100;
+  state.queue = {32};
+  state.answers = {96};  // 8 blocks at the end
+  const auto scheduler = builtin_policies().scheduler.at("prefill_first_chunked").make();
+  const auto admitted = [&](std::int64_t blocks_free) {
+    state.blocks_free = blocks_free;
+    StepPlan plan;
+    scheduler->plan(state, plan);
+    return !plan.admissions.empty();
+  };
+  CHECK(admitted(70 + 8));
+  CHECK_FALSE(admitted(70 + 7));
+  for (int step = 0; step < 600; ++step) CHECK_FALSE(admitted(7));
+  CHECK(admitted(10 + 8));
+  CHECK_FALSE(admitted(10 + 7));
+  // A preemption restores the first share.
+  state.sequences = {{.stored = 16}, {.stored = 32}};
+  CHECK_FALSE(admitted(0));
+  state.sequences = {{.stored = 50}, {.stored = 60}};
+  CHECK_FALSE(admitted(70 + 7));
+  CHECK(admitted(70 + 8));
+}
+
 TEST_CASE("static forms a batch only when nothing runs", "[policies]") {
   State state(roomy);
   state.blocks_free = 1000;
@@ -204,4 +284,38 @@ TEST_CASE("static forms a batch only when nothing runs", "[policies]") {
   CHECK(plan.decode);
   CHECK(plan.blocked == Blocked::sequence_slot);
   CHECK(builtin_policies().scheduler.at("static").make()->holds_finished());
+}
+
+TEST_CASE("tokens found in free blocks cost blocks but nothing of the token budget", "[policies]") {
+  SchedulerLimits limits = roomy;
+  limits.watermark_blocks = 1;
+  State state(limits);
+  state.queue = {600};  // 38 blocks
+  state.cached = {20};
+  state.blocks_free = 39;
+  for (const std::string scheduler : {"chunked", "orca", "prefill_first", "static"}) {
+    INFO(scheduler);
+    const StepPlan plan = plan_of(scheduler, state);
+    CHECK(plan.admissions == std::vector<std::int64_t>{600 - 20 * 16});
+    CHECK(plan.blocked == Blocked::nothing);
+  }
+  state.blocks_free = 38;
+  CHECK(plan_of("orca", state).blocked == Blocked::kv_blocks);
+  state.cached.clear();
+  state.blocks_free = 39;
+  CHECK(plan_of("orca", state).blocked == Blocked::token_budget);
+}
+
+TEST_CASE("blocks that decodes, a partial prefill and earlier admissions take are found no more",
+          "[policies]") {
+  State state(roomy);
+  state.sequences = {{.stored = 32}, {.stored = 16}, {.stored = 48, .remaining_prefill = 20}};
+  state.blocks_free = 100;
+  state.queue = {96, 200};
+  state.cached = {5, 12};
+  const StepPlan plan = plan_of("chunked", state);
+  CHECK(plan.partial_tokens == 20);
+  // 2 blocks for the decodes and 2 for the prefill leave 1 of 5; the rest of 96 tokens takes 5, and
+  // 4 + 5 leave 3 of 12.
+  CHECK(plan.admissions == std::vector<std::int64_t>{96 - 1 * 16, 200 - 3 * 16});
 }

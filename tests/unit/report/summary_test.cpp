@@ -43,7 +43,8 @@ TEST_CASE("utilisations of an instance are its work over peak times elapsed", "[
   stats.gpu = 10s;
   stats.flops = Flops(4e12);
   stats.hbm_bytes = Bytes(5e12);
-  stats.off_grid = Seconds(1.0);
+  stats.off_grid[hw::OperatorKind::gemm] = Seconds(0.25);
+  stats.off_grid[hw::OperatorKind::experts] = Seconds(0.75);
   stats.running_seconds = 40.0;
   stats.waiting_seconds = 10.0;
   stats.kv_allocated_seconds = 1000.0;
@@ -70,6 +71,25 @@ TEST_CASE("utilisations of an instance are its work over peak times elapsed", "[
   CHECK(value("mean_waiting") == 0.5);
   CHECK(value("off_grid_fraction") == 0.1);
   CHECK(value("gpus") == 8.0);
+}
+
+TEST_CASE("time off the measured grid is shared out by operator, the largest first", "[report]") {
+  Scenario scenario = small();
+  RunResult result = run(scenario);
+  REQUIRE(result.instances.size() == 1);
+  InstanceStats& stats = result.instances[0].measured;
+  stats.gpu = 10s;
+  stats.off_grid = {};
+  stats.off_grid[hw::OperatorKind::gemm] = Seconds(1.0);
+  stats.off_grid[hw::OperatorKind::collective] = Seconds(3.0);
+  const Json pricing = Json::parse(summary_json(summarize(scenario, result)))["pricing"];
+  CHECK(pricing["off_grid_fraction"].get<double>() == Approx(0.4));
+  const Summary summary = summarize(scenario, result);
+  REQUIRE(summary.off_grid_by_operator.size() == 2);
+  CHECK(summary.off_grid_by_operator[0].first == "collective");
+  CHECK(summary.off_grid_by_operator[0].second == Approx(0.3));
+  CHECK(pricing["off_grid_by_operator"].size() == 2);
+  CHECK(pricing["off_grid_by_operator"]["gemm"].get<double>() == Approx(0.1));
 }
 
 TEST_CASE("an instance that never ran has no utilisation", "[report]") {

@@ -104,6 +104,19 @@ TEST_CASE("the number of prompts limits every kind of source", "[traffic]") {
   REQUIRE_FALSE(small.finished(at(1.0)));
 }
 
+TEST_CASE("a client thinks between its answer and its next request, not before its first",
+          "[traffic]") {
+  constexpr Duration think = std::chrono::milliseconds(250);
+  ClosedLoop source(requests(unlimited), 2, {at(5.0), at(60.0)}, think);
+  for (const Arrival& first : all_of(source)) REQUIRE(first.when == at(5.0));
+  const auto next = source.finished(at(7.0));
+  REQUIRE(next);
+  REQUIRE(next->when == at(7.0) + think);
+  // What counts against the stop is when the request would be sent.
+  REQUIRE(source.finished(at(60.0) - think - Duration(1)));
+  REQUIRE_FALSE(source.finished(at(60.0) - think));
+}
+
 TEST_CASE("a closed loop keeps its concurrency: one request in for one out", "[traffic]") {
   ClosedLoop source(requests(unlimited), 8, {at(5.0), at(60.0)});
   const auto first = all_of(source);

@@ -39,6 +39,7 @@ TEST_CASE("traffic can be described without a scenario", "[traffic]") {
     has(std::string(key) + " without trace");
   has(".arrival.process!");
   has(".arrival.max_concurrency! with process: closed_loop");
+  has(".arrival.think_time with process: closed_loop");
   has(".arrival.burstiness! with process: gamma");
   for (const char* key : {".arrival.rate[].at!", ".arrival.rate[].rate!", ".arrival.rate[].ramp"})
     has(key);

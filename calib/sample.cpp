@@ -1,0 +1,121 @@
+#include "calib/sample.hpp"
+
+#include <array>
+#include <cmath>
+
+namespace tokenline::calib {
+namespace {
+
+constexpr std::array<std::string_view, 9> kernel_names{
+    "gemm",    "prefill_attention", "decode_attention", "chunked_prefill", "mixed_decode",
+    "experts", "mla_prefill",       "mla_decode",       "elementwise"};
+
+constexpr std::array<hw::KernelFits hw::Gpu::*, 9> kernel_fits{&hw::Gpu::gemm,
+                                                               &hw::Gpu::prefill_attention,
+                                                               &hw::Gpu::decode_attention,
+                                                               &hw::Gpu::chunked_prefill,
+                                                               &hw::Gpu::mixed_decode,
+                                                               &hw::Gpu::experts,
+                                                               &hw::Gpu::mla_prefill,
+                                                               &hw::Gpu::mla_decode,
+                                                               &hw::Gpu::elementwise};
+
+}  // namespace
+
+std::string_view name(Kernel kernel) { return kernel_names.at(static_cast<std::size_t>(kernel)); }
+
+std::vector<std::string> shape_names(Kernel kernel) {
+  switch (kernel) {
+    case Kernel::gemm:
+      return {"n", "k"};
+    case Kernel::prefill_attention:
+    case Kernel::decode_attention:
+    case Kernel::chunked_prefill:
+    case Kernel::mixed_decode:
+      return {"head_dim", "q_heads", "kv_heads", "shared"};
+    case Kernel::experts:
+      return {"hidden_size", "intermediate_size", "experts_per_token", "experts", "tensor",
+              "expert"};
+    case Kernel::mla_prefill:
+    case Kernel::mla_decode:
+      return {"q_heads"};
+    case Kernel::elementwise:
+      return {"bytes_per_token"};
+  }
+  return {};
+}
+
+std::vector<std::string> axis_names(Kernel kernel) {
+  switch (kernel) {
+    case Kernel::gemm:
+      return {"m"};
+    case Kernel::prefill_attention:
+    case Kernel::mla_prefill:
+      return {"batch", "length"};
+    case Kernel::decode_attention:
+    case Kernel::mixed_decode:
+    case Kernel::mla_decode:
+      return {"batch", "context"};
+    case Kernel::chunked_prefill:
+      return {"new", "past"};
+    case Kernel::experts:
+    case Kernel::elementwise:
+      return {"tokens"};
+  }
+  return {};
+}
+
+hw::KernelFits& fits_of(hw::Gpu& gpu, Kernel kernel) {
+  return gpu.*kernel_fits.at(static_cast<std::size_t>(kernel));
+}
+
+const hw::KernelFits& fits_of(const hw::Gpu& gpu, Kernel kernel) {
+  return gpu.*kernel_fits.at(static_cast<std::size_t>(kernel));
+}
+
+hw::PrefillKernel measured_prefill(const hw::Datasheet& gpu) {
+  return gpu.generation == hw::Generation::hopper ? hw::PrefillKernel::fa3 : hw::PrefillKernel::fa2;
+}
+
+Sample gemm_sample(const hw::Datasheet& gpu, const hw::GemmShape& shape, Seconds time) {
+  return {Kernel::gemm,
+          std::string(models::name(shape.precision)),
+          {shape.n, shape.k},
+          {shape.m},
+          hw::gemm_terms(gpu, shape),
+          time};
+}
+
+Sample prefill_sample(const hw::Datasheet& gpu, const hw::Heads& heads, const hw::Prefill& prefill,
+                      Seconds time) {
+  const auto shape = hw::attention_shape(heads);
+  return {Kernel::prefill_attention,
+          std::string(hw::kv_precision(prefill.kv_element)),
+          {shape.begin(), shape.end()},
+          {prefill.batch, prefill.new_tokens},
+          hw::prefill_terms(gpu, measured_prefill(gpu), heads, prefill),
+          time};
+}
+
+Sample decode_sample(const hw::Datasheet& gpu, const hw::Heads& heads, const hw::Decode& decode,
+                     Seconds time) {
+  const auto shape = hw::attention_shape(heads);
+  return {Kernel::decode_attention,
+          std::string(hw::kv_precision(decode.kv_element)),
+          {shape.begin(), shape.end()},
+          {decode.sequences, decode.context / decode.sequences},
+          hw::decode_terms(gpu, hw::DecodeKernel::flash_decoding, heads, decode),
+          time};
+}
+
+Sample elementwise_sample(std::string_view kernel, Bytes per_token, std::int64_t tokens,
+                          Seconds time) {
+  return {Kernel::elementwise,
+          std::string(kernel),
+          {std::llround(per_token.value())},
+          {tokens},
+          {.bytes = static_cast<double>(tokens) * per_token},
+          time};
+}
+
+}  // namespace tokenline::calib

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hwmodels/gpu.hpp"
+#include "hwmodels/kernels/attention.hpp"
+#include "hwmodels/kernels/gemm.hpp"
+#include "hwmodels/kernels/kernel_cost.hpp"
+
+namespace tokenline::calib {
+
+/// Kernels that calibration fits, by the names of their sections in a catalog entry.
+enum class Kernel {
+  gemm,
+  prefill_attention,
+  decode_attention,
+  chunked_prefill,
+  mixed_decode,
+  experts,
+  mla_prefill,
+  mla_decode,
+  elementwise
+};
+
+/// "gemm", "prefill_attention", ….
+[[nodiscard]] std::string_view name(Kernel kernel);
+
+/// Names of the sizes that make a shape of the kernel's grid, and of its axes.
+[[nodiscard]] std::vector<std::string> shape_names(Kernel kernel);
+[[nodiscard]] std::vector<std::string> axis_names(Kernel kernel);
+
+/// The fits of a kernel in a GPU.
+[[nodiscard]] const hw::KernelFits& fits_of(const hw::Gpu& gpu, Kernel kernel);
+[[nodiscard]] hw::KernelFits& fits_of(hw::Gpu& gpu, Kernel kernel);
+
+/// One measured call and its account.
+struct Sample {
+  Kernel kernel = Kernel::gemm;
+  std::string variant;  ///< Key of its fits: "bfloat16", "fp8_block balanced", ….
+  std::vector<std::int64_t> shape;
+  std::vector<std::int64_t> point;
+  hw::KernelTerms terms;
+  Seconds time;
+};
+
+/// The prefill kernel behind the measurements of a GPU: FlashAttention-3 on Hopper, else -2.
+[[nodiscard]] hw::PrefillKernel measured_prefill(const hw::Datasheet& gpu);
+
+/// Samples of kernels that both isolated and in-engine tables hold.
+[[nodiscard]] Sample gemm_sample(const hw::Datasheet& gpu, const hw::GemmShape& shape,
+                                 Seconds time);
+[[nodiscard]] Sample prefill_sample(const hw::Datasheet& gpu, const hw::Heads& heads,
+                                    const hw::Prefill& prefill, Seconds time);
+[[nodiscard]] Sample decode_sample(const hw::Datasheet& gpu, const hw::Heads& heads,
+                                   const hw::Decode& decode, Seconds time);
+[[nodiscard]] Sample elementwise_sample(std::string_view kernel, Bytes per_token,
+                                        std::int64_t tokens, Seconds time);
+
+}  // namespace tokenline::calib

@@ -1,0 +1,61 @@
+#include "hwmodels/kernels/experts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "hwmodels/kernels/gemm.hpp"
+
+namespace tokenline::hw {
+namespace {
+
+constexpr double row_tile = 16.0;
+constexpr double element = 2.0;  ///< Bytes of a 16-bit value.
+
+constexpr double real(std::int64_t value) { return static_cast<double>(value); }
+
+}  // namespace
+
+KernelTerms expert_terms(const Datasheet& gpu, const models::ExpertLayers& layers,
+                         std::int64_t tokens) {
+  const double local = real(layers.experts) / real(layers.expert);
+  const double rows = real(tokens * layers.experts_per_token) / real(layers.expert);
+  const double met = std::min(local, std::max(1.0, local * (1.0 - std::exp(-rows / local))));
+  const double hidden = real(layers.hidden_size);
+  const double inner = real(layers.intermediate_size) / real(layers.tensor);
+  const double padded = met * std::ceil(rows / met / row_tile) * row_tile;
+  const Flops useful(6.0 * rows * hidden * inner);
+  const double per_row = 3.0 * hidden + 5.0 * inner;
+
+  KernelTerms terms;
+  terms.compute = Flops(6.0 * padded * hidden * inner) / gpu.peak(layers.precision);
+  terms.flops = useful;
+  terms.bytes = Bytes(met * 3.0 * hidden * inner * weight_bytes_per_element(layers.precision) +
+                      rows * per_row * element);
+  return terms;
+}
+
+ExpertPricer::ExpertPricer(const Gpu& gpu, const models::ExpertLayers& layers,
+                           std::string_view load)
+    : gpu_(gpu),
+      layers_(layers),
+      fit_(fit_of(gpu.experts, fmt::format("{} {}", models::name(layers.precision), load))),
+      measured_(gpu.experts.contains(fmt::format("{} {}", models::name(layers.precision), load))) {
+  // What another load leaves of the same kernel is close; what another precision leaves is of
+  // another kernel.
+  const std::string precision = fmt::format("{} ", models::name(layers.precision));
+  const bool same_kernel = std::ranges::any_of(
+      gpu.experts, [&](const auto& entry) { return entry.first.starts_with(precision); });
+  if (same_kernel)
+    slice_ = slice_of(fit_, {layers.hidden_size, layers.intermediate_size, layers.experts_per_token,
+                             layers.experts, layers.tensor, layers.expert});
+}
+
+KernelCost ExpertPricer::operator()(std::int64_t tokens) const {
+  Correction correction = slice_.at(real(tokens));
+  correction.on_grid = correction.on_grid && measured_;
+  return corrected(gpu_, fit_, expert_terms(gpu_, layers_, tokens), correction);
+}
+
+}  // namespace tokenline::hw

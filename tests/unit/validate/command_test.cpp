@@ -1,0 +1,116 @@
+// The command line of `tokenline validate`: files, exit codes, messages.
+#include <sys/wait.h>
+
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "sim/config/node.hpp"
+#include "sim/report/run_directory.hpp"
+#include "tests/unit/report/scratch.hpp"
+
+using namespace tokenline;
+using Catch::Contains;
+using report::Scratch;
+
+namespace {
+
+struct Ran {
+  int exit_code = 0;
+  std::string out;
+  std::string err;
+};
+
+/// Runs `tokenline validate <arguments>` in the scratch folder.
+Ran execute(const Scratch& scratch, const std::string& arguments) {
+  const std::string all =
+      "cd '" + scratch.path() + "' && '" TOKENLINE_BINARY "' validate " + arguments + " >out 2>err";
+  const int status = std::system(all.c_str());
+  REQUIRE(WIFEXITED(status));
+  return {WEXITSTATUS(status), config::read_file(scratch / "out"),
+          config::read_file(scratch / "err")};
+}
+
+/// A folder with s.csv, two rows of which one can be simulated.
+class Folder : public Scratch {
+ public:
+  Folder() {
+    report::write_file(
+        *this / "s.csv",
+        "model,gpu,engine,engine_version,gemm_dtype,tp,pp,attention_dp,moe_tp,moe_ep,isl,osl,"
+        "concurrency,ttft_ms_mean,tpot_ms_mean\n"
+        "Qwen/Qwen3-32B,h100_sxm,vllm,0.12.0,,2,1,1,1,1,500,50,4,100,15\n"
+        "Qwen/Qwen3-32B,tpu,vllm,0.12.0,,2,1,1,1,1,500,50,4,100,15\n");
+  }
+};
+
+}  // namespace
+
+TEST_CASE("validate prints one overall line per metric, last", "[validate][cli]") {
+  const Folder folder;
+  const Ran ran = execute(folder, "silicon s.csv --csv r.csv --json r.json");
+  CHECK(ran.exit_code == 0);
+  CHECK(ran.err.empty());
+  CHECK_THAT(ran.out, Contains("\n     1  GPU 'tpu' is not in the catalog\n"));
+  const auto last = ran.out.rfind("\noverall metric=tpot_mean median_ape_pct=");
+  REQUIRE(last != std::string::npos);
+  CHECK_THAT(ran.out.substr(last), Catch::EndsWith(" rows=1 refused=1\n"));
+  CHECK(ran.out.find('\n', last + 1) == ran.out.size() - 1);
+  CHECK_THAT(config::read_file(folder / "r.csv"), Contains("\nh100_sxm vllm Qwen/Qwen3-32B"));
+  CHECK(nlohmann::json::parse(config::read_file(folder / "r.json"))["rows"].size() == 4);
+}
+
+TEST_CASE("two runs of validate print and write the same bytes", "[validate][cli]") {
+  const Folder folder;
+  const Ran one = execute(folder, "silicon s.csv --csv 1.csv --json 1.json");
+  const Ran two = execute(folder, "silicon s.csv --csv 2.csv --json 2.json");
+  CHECK(one.out == two.out);
+  CHECK(config::read_file(folder / "1.csv") == config::read_file(folder / "2.csv"));
+  CHECK(config::read_file(folder / "1.json") == config::read_file(folder / "2.json"));
+}
+
+TEST_CASE("a mean error above the ceiling is exit code 1, the report still printed",
+          "[validate][cli]") {
+  const Folder folder;
+  CHECK(execute(folder, "silicon s.csv --max-mean-ape 1000").exit_code == 0);
+  const Ran ran = execute(folder, "silicon s.csv --max-mean-ape 0");
+  CHECK(ran.exit_code == 1);
+  CHECK_THAT(ran.out, Contains("\noverall metric=ttft_mean "));
+  // Nothing predicted is no error of zero.
+  CHECK(execute(folder, "silicon s.csv --where gpu=tpu --max-mean-ape 1000").exit_code == 1);
+  CHECK(execute(folder, "silicon s.csv --where gpu=tpu").exit_code == 0);
+}
+
+TEST_CASE("mistakes in files and options are exit code 2 with a hint", "[validate][cli]") {
+  const Folder folder;
+  report::write_file(folder / "bad.csv", "model,gpu\na,b\n");
+  const auto refuses = [&](const std::string& arguments, const std::string& message) {
+    const Ran ran = execute(folder, arguments);
+    INFO(arguments);
+    CHECK(ran.exit_code == 2);
+    CHECK(ran.out.empty());
+    CHECK_THAT(ran.err, Contains(message));
+  };
+  refuses("", "what to validate is missing");
+  refuses("silicn s.csv", "did you mean 'silicon'?");
+  refuses("silicon", "FILE.csv is missing");
+  refuses("silicon nothing.csv", "nothing.csv:1:1: error");
+  refuses("silicon bad.csv", "bad.csv:1:1: error: engine: the header lacks this column");
+  refuses("silicon s.csv --where gpus=tpu", "did you mean 'gpu'?");
+  refuses("silicon s.csv --where gpu", "expected column=value");
+  refuses("silicon s.csv --where gpu=none", "no row is left to compare");
+  refuses("silicon s.csv --protocol inferencx", "did you mean 'inferencex'?");
+  refuses("silicon s.csv --max-mean-ape few", "expected a number of percent");
+  refuses("requests .", "run.json:1:1: error");
+  refuses("all --data .", "error");
+}
+
+TEST_CASE("every comparison explains itself", "[validate][cli]") {
+  const Scratch folder;
+  CHECK_THAT(execute(folder, "--help").out, Contains("\n  silicon ") && Contains("\n  all "));
+  for (const char* what : {"silicon", "requests", "throughput", "attention", "all"}) {
+    const Ran ran = execute(folder, std::string(what) + " --help");
+    CHECK(ran.exit_code == 0);
+    CHECK_THAT(ran.out, Contains("usage: tokenline validate " + std::string(what)));
+  }
+}
