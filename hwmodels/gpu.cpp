@@ -242,6 +242,12 @@ std::vector<std::string> gpu_names() {
   return names;
 }
 
+std::optional<std::string> catalog_name(std::string_view name) {
+  const CatalogFile* file = find_built_in(name);
+  if (file == nullptr) return std::nullopt;
+  return std::string(file->name);
+}
+
 Gpu load_gpu(const std::string& name_or_path) {
   if (name_or_path.find('/') != std::string::npos || name_or_path.ends_with(".yaml"))
     return parse_gpu(name_or_path, config::read_file(name_or_path));

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -140,6 +141,10 @@ struct Gpu : Datasheet {
 
 /// Names of the embedded catalog entries, sorted.
 [[nodiscard]] std::vector<std::string> gpu_names();
+
+/// The embedded catalog entry so called, by its name or another that publications give it
+/// ("H100-SXM-80GB" is h100_sxm).
+[[nodiscard]] std::optional<std::string> catalog_name(std::string_view name);
 
 /// "all_reduce", …; "vllm_graph", "vllm_eager", "nccl".
 [[nodiscard]] std::string_view name(models::CollectiveOp op);

@@ -75,6 +75,9 @@ std::vector<Check> compare_all(const std::string& folder, std::size_t threads) {
         {"silicon." + engine,
          compare_silicon(file("silicon_colocated.csv"),
                          {.where = {{"engine", engine}}, .protocol = "", .threads = threads})});
+  checks.push_back(
+      {"silicon.b200", compare_silicon(file("silicon_b200.csv"),
+                                       {.where = {}, .protocol = "", .threads = threads})});
   for (const fs::path& run : folders_in(e2e / "vllm_runs"))
     checks.push_back(
         {"requests." + run.filename().string(), compare_requests(run.string(), std::nullopt)});

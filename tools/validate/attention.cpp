@@ -7,7 +7,6 @@
 
 #include "hwmodels/gpu.hpp"
 #include "hwmodels/kernels/attention.hpp"
-#include "tools/validate/deployment.hpp"
 #include "tools/validate/table.hpp"
 
 namespace tokenline::validate {
@@ -91,22 +90,16 @@ Row blank(const Point& p, std::string metric, std::string unit, double measured)
           .refused = {}};
 }
 
-bool in_catalog(const std::string& gpu) {
-  const auto names = hw::gpu_names();
-  return std::ranges::find(names, gpu) != names.end();
-}
-
 /// A forward pass: the speed itself.
 Row speed(const Point& p) {
   Row row = blank(p, "tflops_per_s", "TFLOP/s", p.tflops);
-  const std::string gpu = gpu_of(p.hardware);
   const auto kernel = kernel_of(p.kernel);
   if (!kernel)
     row.refused = fmt::format("kernel '{}' is not modelled", p.kernel);
-  else if (!in_catalog(gpu))
-    row.refused = fmt::format("GPU '{}' is not in the catalog", gpu);
+  else if (!hw::catalog_name(p.hardware))
+    row.refused = fmt::format("GPU '{}' is not in the catalog", p.hardware);
   else
-    row.predicted = predicted_tflops(hw::load_gpu(gpu), *kernel, p);
+    row.predicted = predicted_tflops(hw::load_gpu(p.hardware), *kernel, p);
   return row;
 }
 
@@ -122,14 +115,13 @@ Row ratio(const Point& fa2, const std::vector<Point>& all) {
   const auto fa1 = std::ranges::find_if(
       all, [&](const Point& p) { return p.kernel == "FA1" && p.same_shape(fa2); });
   Row row = blank(fa2, "fa2_over_fa1", "", fa2.tflops);
-  const std::string gpu = gpu_of(fa2.hardware);
   if (fa1 == all.end()) {
     row.refused = "no FA1 row of the same shape";
-  } else if (!in_catalog(gpu)) {
-    row.refused = fmt::format("GPU '{}' is not in the catalog", gpu);
+  } else if (!hw::catalog_name(fa2.hardware)) {
+    row.refused = fmt::format("GPU '{}' is not in the catalog", fa2.hardware);
   } else {
     row.measured = fa2.tflops / fa1->tflops;
-    const hw::Gpu device = hw::load_gpu(gpu);
+    const hw::Gpu device = hw::load_gpu(fa2.hardware);
     row.predicted = predicted_tflops(device, hw::PrefillKernel::fa2, fa2) /
                     predicted_tflops(device, hw::PrefillKernel::fa1, fa2);
   }

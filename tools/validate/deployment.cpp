@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 
 #include "hwmodels/gpu.hpp"
@@ -12,17 +11,6 @@
 
 namespace tokenline::validate {
 namespace {
-
-struct Alias {
-  std::string_view source;
-  std::string_view ours;
-};
-
-constexpr std::array gpu_aliases{
-    Alias{"H100-SXM-80GB", "h100_sxm"},           Alias{"H100-SXM5-80GB", "h100_sxm"},
-    Alias{"H200-SXM-141GB", "h200_sxm"},          Alias{"A100-SXM4-80GB", "a100_sxm_80gb"},
-    Alias{"a100_sxm", "a100_sxm_80gb"},           Alias{"B200-180GB", "b200_sxm"},
-    Alias{"rtx_pro_6000_server", "rtx_pro_6000"}, Alias{"GB200", "gb200"}};
 
 bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
@@ -92,11 +80,6 @@ std::optional<std::string> preset_of_model(const std::string& name) {
   return std::nullopt;
 }
 
-std::string gpu_of(const std::string& name) {
-  const auto found = std::ranges::find(gpu_aliases, name, &Alias::source);
-  return found == gpu_aliases.end() ? name : std::string(found->ours);
-}
-
 std::string preset_of_engine(const std::string& engine, const std::string& version) {
   if (engine != "vllm") return engine;
   // Engine V1 is the default from 0.8.0 on.
@@ -109,18 +92,17 @@ std::string preset_of_engine(const std::string& engine, const std::string& versi
 
 Built build(const Deployment& d, const std::string& traffic) {
   const auto refused = [](std::string why) { return Built{std::nullopt, std::move(why)}; };
-  const std::string gpu = gpu_of(d.gpu);
-  if (!contains(hw::gpu_names(), gpu))
-    return refused(fmt::format("GPU '{}' is not in the catalog", gpu));
+  const auto gpu = hw::catalog_name(d.gpu);
+  if (!gpu) return refused(fmt::format("GPU '{}' is not in the catalog", d.gpu));
   const auto preset = preset_of_model(d.model);
   if (!preset) return refused(fmt::format("no model preset for '{}'", d.model));
   if (d.pipeline_parallel > 1) return refused("pipeline parallelism is not modelled");
   const std::int64_t gpus =
       d.tensor_parallel * std::max<std::int64_t>(d.attention_data_parallel, 1);
-  if (gpus > hw::load_gpu(gpu).gpus_per_node) return refused("a replica larger than a node");
+  if (gpus > hw::load_gpu(*gpu).gpus_per_node) return refused("a replica larger than a node");
   const std::string text = fmt::format(
       "scenario: validation\nmodel: {}\ncluster: {{{}}}\nengine: {{{}}}\ntraffic:\n{}", *preset,
-      cluster_text(d, gpu), engine_text(d, models::load_model(*preset)), traffic);
+      cluster_text(d, *gpu), engine_text(d, models::load_model(*preset)), traffic);
   try {
     return {parse_scenario("<validation>", text), ""};
   } catch (const config::ConfigError& e) {

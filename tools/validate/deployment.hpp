@@ -13,7 +13,7 @@ namespace tokenline::validate {
 /// A server as a source of measurements names it.
 struct Deployment {
   std::string model;  ///< "Qwen/Qwen3-32B"; preset_of_model() says what it means here.
-  std::string gpu;    ///< "h100_sxm"; gpu_of() says what it means here.
+  std::string gpu;    ///< "h100_sxm"; hw::catalog_name() says what it means here.
   std::string preset;
   std::int64_t tensor_parallel = 1;  ///< Of attention.
   std::int64_t pipeline_parallel = 1;
@@ -28,10 +28,6 @@ struct Deployment {
 /// name one of `tokenline list models`. "nvidia/Llama-3.1-8B-Instruct-FP8" is llama-3.1-8b,
 /// "Qwen/Qwen3-235B-A22B-FP8" the preset of that name.
 [[nodiscard]] std::optional<std::string> preset_of_model(const std::string& name);
-
-/// The catalog's name of a GPU: "H100-SXM-80GB" and "H100-SXM5-80GB" are h100_sxm. Names that are
-/// not known are returned as they are.
-[[nodiscard]] std::string gpu_of(const std::string& name);
 
 /// The preset that stands for an engine: "vllm" is vllm-v0 before 0.8, vllm-v1 before 0.14 and
 /// where the version is not stated, vllm-v1-async from there on; others are their own.

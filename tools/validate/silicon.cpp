@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "hwmodels/gpu.hpp"
 #include "sim/report/parallel.hpp"
 #include "tools/validate/deployment.hpp"
 #include "tools/validate/protocol.hpp"
@@ -63,7 +64,7 @@ bool matches(const TableRow& row, const std::pair<std::string, std::string>& con
   const std::string text = row.text(column);
   if (text == value) return true;
   if (column == "model") return preset_of_model(text) == value;
-  return column == "gpu" && gpu_of(text) == value;
+  return column == "gpu" && hw::catalog_name(text) == value;
 }
 
 std::string label(const Measurement& m) {

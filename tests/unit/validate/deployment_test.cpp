@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "hwmodels/gpu.hpp"
 #include "tools/validate/protocol.hpp"
 #include "tools/validate/recipe.hpp"
 
@@ -43,9 +44,9 @@ TEST_CASE("a source's name of a model means the preset of the same architecture"
 }
 
 TEST_CASE("a source's name of a GPU or an engine means one of ours", "[validate]") {
-  CHECK(gpu_of("H100-SXM-80GB") == "h100_sxm");
-  CHECK(gpu_of("A100-SXM4-80GB") == "a100_sxm_80gb");
-  CHECK(gpu_of("h200_sxm") == "h200_sxm");
+  CHECK(hw::catalog_name("H100-SXM-80GB") == "h100_sxm");
+  CHECK(hw::catalog_name("A100-SXM4-80GB") == "a100_sxm_80gb");
+  CHECK(hw::catalog_name("h200_sxm") == "h200_sxm");
   CHECK(preset_of_engine("vllm", "0.12.0") == "vllm-v1");
   CHECK(preset_of_engine("vllm", "") == "vllm-v1");
   CHECK(preset_of_engine("vllm", "0.6.4") == "vllm-v0");
