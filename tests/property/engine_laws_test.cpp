@@ -3,14 +3,12 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdint>
-#include <filesystem>
-#include <fstream>
-#include <random>
 #include <string>
 #include <vector>
 
 #include "sim/engine/run.hpp"
 #include "tests/support/random_scenario.hpp"
+#include "tests/support/scratch.hpp"
 
 using namespace tokenline;
 using namespace tokenline::test;
@@ -41,23 +39,6 @@ std::ptrdiff_t count(const RunResult& result, Condition condition) {
 
 bool completed(const RequestRecord& record) { return record.outcome == Outcome::completed; }
 bool lost(const RequestRecord& record) { return record.outcome == Outcome::lost_oom; }
-
-/// A file that is gone when the test is over.
-class TemporaryFile {
- public:
-  explicit TemporaryFile(const std::string& text)
-      : path_(std::filesystem::temp_directory_path() /
-              fmt::format("tokenline-{:08x}.csv", std::random_device{}())) {
-    std::ofstream(path_) << text;
-  }
-  ~TemporaryFile() { std::filesystem::remove(path_); }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-  [[nodiscard]] std::string path() const { return path_.string(); }
-
- private:
-  std::filesystem::path path_;
-};
 
 /// The requests of a run as a trace, to the nanosecond.
 std::string as_trace(const RunResult& result) {
@@ -203,10 +184,11 @@ TEST_CASE("a run replayed from its own exported requests gives the same records"
     // A client of a closed loop whose request is lost sends the next one between the retries of the
     // same crash; a trace knows the instant but not that order.
     if (count(original, lost) > 0) return;
-    const TemporaryFile trace(as_trace(original));
+    const Scratch folder;
+    const std::string trace = folder.write("trace.csv", as_trace(original));
     const RunResult replay =
         run_text(fmt::format("{}traffic:\n  replay:\n    trace: {{file: {}, format: csv}}\n",
-                             yaml.substr(0, yaml.find("traffic:\n")), trace.path()));
+                             yaml.substr(0, yaml.find("traffic:\n")), trace));
     REQUIRE(comparable(replay) == comparable(original));
     REQUIRE(replay.end == original.end);
     ++replayed;

@@ -2,7 +2,6 @@
 
 using namespace tokenline;
 using namespace tokenline::scenario_test;
-using report::Scratch;
 
 TEST_CASE("two runs of the tool write and print the same bytes", "[determinism]") {
   const Scratch scratch;

@@ -3,7 +3,6 @@
 
 using namespace tokenline;
 using namespace tokenline::scenario_test;
-using report::Scratch;
 
 namespace {
 

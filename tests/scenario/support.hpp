@@ -17,7 +17,7 @@
 #include "sim/report/comparison.hpp"
 #include "sim/report/metric.hpp"
 #include "sim/report/requests_csv.hpp"
-#include "tests/unit/report/scratch.hpp"
+#include "tests/support/scratch.hpp"
 
 namespace tokenline::scenario_test {
 
@@ -107,7 +107,7 @@ inline std::string columns_of(const std::string& csv, const std::vector<std::str
 
 /// Runs the built `tokenline`, which must succeed and say nothing on standard error. Returns what
 /// it printed.
-inline std::string execute(const report::Scratch& scratch, const std::string& arguments) {
+inline std::string execute(const Scratch& scratch, const std::string& arguments) {
   const std::string printed = scratch / "printed";
   const std::string complaints = scratch / "complaints";
   const std::string command = fmt::format("cd '{}' && '{}' {} >'{}' 2>'{}'", scratch.path(),

@@ -5,7 +5,7 @@
 
 #include "calib/layer_tables.hpp"
 #include "sim/config/diagnostic.hpp"
-#include "tests/unit/calib/temporary.hpp"
+#include "tests/support/scratch.hpp"
 
 using namespace tokenline;
 using calib::Kernel;
@@ -28,8 +28,8 @@ std::vector<calib::Sample> of(const calib::Samples& all, Kernel kernel) {
 }  // namespace
 
 TEST_CASE("a row of a table is one call with its account", "[calib]") {
-  const TemporaryFolder folder("samples_row");
-  folder.file("gemm.csv", "dtype,m,n,k,latency_us\nfp8,16,4096,1024,7.5\n");
+  const Scratch folder;
+  folder.write("gemm.csv", "dtype,m,n,k,latency_us\nfp8,16,4096,1024,7.5\n");
   const calib::Samples all = calib::read_samples(h100(), folder.path());
   REQUIRE(all.samples.size() == 1);
   const calib::Sample& sample = all.samples[0];
@@ -45,12 +45,12 @@ TEST_CASE("a row of a table is one call with its account", "[calib]") {
 }
 
 TEST_CASE("rows of types that no model prices are refused, counted by reason", "[calib]") {
-  const TemporaryFolder folder("samples_refused");
-  folder.file("gemm.csv",
-              "dtype,m,n,k,latency_us\nnvfp4,1,64,64,3\nnvfp4,2,64,64,3\nbfloat16,1,64,64,3\n");
-  folder.file("collectives.csv",
-              "impl,op,gpus,bytes,latency_us\nmscclpp,all_reduce,2,8,1\nnccl,broadcast,2,8,1\n"
-              "nccl,alltoall,2,8,1\n");
+  const Scratch folder;
+  folder.write("gemm.csv",
+               "dtype,m,n,k,latency_us\nnvfp4,1,64,64,3\nnvfp4,2,64,64,3\nbfloat16,1,64,64,3\n");
+  folder.write("collectives.csv",
+               "impl,op,gpus,bytes,latency_us\nmscclpp,all_reduce,2,8,1\nnccl,broadcast,2,8,1\n"
+               "nccl,alltoall,2,8,1\n");
   const calib::Samples all = calib::read_samples(h100(), folder.path());
   CHECK(all.samples.size() == 1);
   REQUIRE(all.collectives.size() == 1);
@@ -64,9 +64,10 @@ TEST_CASE("rows of types that no model prices are refused, counted by reason", "
 }
 
 TEST_CASE("latent attention without a column of projections is attention alone", "[calib]") {
-  const TemporaryFolder folder("samples_mla");
-  folder.file("mla_decode.csv", "q_heads,batch,context_len,latency_us\n16,4,1000,50\n");
-  folder.file("mla_prefill.csv", "gemm_dtype,q_heads,batch,q_len,latency_us\nfp8_block,16,1,8,9\n");
+  const Scratch folder;
+  folder.write("mla_decode.csv", "q_heads,batch,context_len,latency_us\n16,4,1000,50\n");
+  folder.write("mla_prefill.csv",
+               "gemm_dtype,q_heads,batch,q_len,latency_us\nfp8_block,16,1,8,9\n");
   const calib::Samples all = calib::read_samples(h100(), folder.path());
   const auto decode = of(all, Kernel::mla_decode);
   REQUIRE(decode.size() == 1);
@@ -79,10 +80,10 @@ TEST_CASE("latent attention without a column of projections is attention alone",
 }
 
 TEST_CASE("layers measured in an engine replace isolated calls of their shape", "[calib]") {
-  const TemporaryFolder folder("samples_layers");
+  const Scratch folder;
   // qkv_proj of Llama-3.1-8B: (32 + 2·8)·128 × 4096.
-  folder.file("gemm.csv", "m,n,k,latency_us\n1,6144,4096,10\n2,6144,4096,11\n1,4096,8192,12\n");
-  folder.file("vllm_llama31_8b_tp1_dense.csv", "layer,tokens,time_us\nqkv_proj,4,20\nwarp,4,1\n");
+  folder.write("gemm.csv", "m,n,k,latency_us\n1,6144,4096,10\n2,6144,4096,11\n1,4096,8192,12\n");
+  folder.write("vllm_llama31_8b_tp1_dense.csv", "layer,tokens,time_us\nqkv_proj,4,20\nwarp,4,1\n");
   const calib::Samples all = calib::read_samples(h100(), folder.path());
   const auto products = of(all, Kernel::gemm);
   REQUIRE(products.size() == 2);
@@ -94,11 +95,11 @@ TEST_CASE("layers measured in an engine replace isolated calls of their shape", 
 }
 
 TEST_CASE("what decodes add to a chunk is the median over chunks", "[calib]") {
-  const TemporaryFolder folder("samples_mixed");
-  folder.file("vllm_llama31_8b_tp1_attention.csv",
-              "prefill_chunk,kv_prefill,n_decode,kv_decode,time_us\n"
-              "512,0,0,0,100\n1024,0,0,0,200\n2048,0,0,0,400\n0,0,8,1000,50\n"
-              "512,0,8,1000,130\n1024,0,8,1000,240\n2048,0,8,1000,700\n");
+  const Scratch folder;
+  folder.write("vllm_llama31_8b_tp1_attention.csv",
+               "prefill_chunk,kv_prefill,n_decode,kv_decode,time_us\n"
+               "512,0,0,0,100\n1024,0,0,0,200\n2048,0,0,0,400\n0,0,8,1000,50\n"
+               "512,0,8,1000,130\n1024,0,8,1000,240\n2048,0,8,1000,700\n");
   const calib::Samples all = calib::read_samples(h100(), folder.path());
   CHECK(of(all, Kernel::prefill_attention).size() == 3);
   CHECK(of(all, Kernel::chunked_prefill).size() == 3);
@@ -111,8 +112,8 @@ TEST_CASE("what decodes add to a chunk is the median over chunks", "[calib]") {
 }
 
 TEST_CASE("a folder without any table is an error", "[calib]") {
-  const TemporaryFolder folder("samples_none");
-  folder.file("notes.csv", "a\n1\n");
+  const Scratch folder;
+  folder.write("notes.csv", "a\n1\n");
   CHECK_THROWS_WITH(calib::read_samples(h100(), folder.path()),
                     Contains("holds none of the tables of measurements"));
 }

@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "sim/config/diagnostic.hpp"
-#include "tests/unit/calib/temporary.hpp"
+#include "tests/support/scratch.hpp"
 
 using namespace tokenline;
 using calib::read_table;
@@ -14,8 +14,8 @@ namespace {
 /// A table of that text, read for some columns.
 calib::Table read(const std::string& text, const std::vector<std::string_view>& numbers,
                   const std::vector<calib::TextColumn>& texts = {}) {
-  const TemporaryFolder folder("table_test");
-  return read_table(folder.file("table.csv", text), numbers, texts);
+  const Scratch folder;
+  return read_table(folder.write("table.csv", text), numbers, texts);
 }
 
 }  // namespace

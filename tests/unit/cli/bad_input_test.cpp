@@ -10,14 +10,13 @@
 
 #include "sim/config/node.hpp"
 #include "sim/report/run_directory.hpp"
+#include "tests/support/scratch.hpp"
 #include "tests/unit/cli/bad_input/other_mistakes.hpp"
 #include "tests/unit/cli/bad_input/scenario_mistakes.hpp"
 #include "tests/unit/cli/bad_input/traffic_mistakes.hpp"
-#include "tests/unit/report/scratch.hpp"
 
 using namespace tokenline;
 using namespace tokenline::bad_input;
-using report::Scratch;
 
 namespace {
 

@@ -8,12 +8,12 @@
 
 #include "sim/config/node.hpp"
 #include "sim/report/run_directory.hpp"
+#include "tests/support/scratch.hpp"
 #include "tests/unit/report/builders.hpp"
-#include "tests/unit/report/scratch.hpp"
 
 using namespace tokenline;
 using Catch::Contains;
-using report::Scratch;
+
 using report::write_file;
 
 namespace {

@@ -1,10 +1,9 @@
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>
-#include <filesystem>
-#include <fstream>
 
 #include "sim/config/node.hpp"
+#include "tests/support/scratch.hpp"
 
 using namespace tokenline::config;
 
@@ -149,11 +148,10 @@ TEST_CASE("all mistakes of a text come out together, in its order", "[config]") 
 }
 
 TEST_CASE("a file is read by its bytes, and a missing one is a mistake at 1:1", "[config]") {
-  const auto path = std::filesystem::temp_directory_path() / "tokenline_parse_test.yaml";
-  std::ofstream(path, std::ios::binary) << "a: 1\r\n";
-  CHECK(read_file(path.string()) == "a: 1\r\n");
-  CHECK(load_yaml(path.string()).entries[0].where.file == path.string());
-  std::filesystem::remove(path);
-  CHECK_THROWS_WITH(load_yaml(path.string()), path.string() + ":1:1: error: no such file");
+  const tokenline::Scratch folder;
+  const std::string path = folder.write("a.yaml", "a: 1\r\n");
+  CHECK(read_file(path) == "a: 1\r\n");
+  CHECK(load_yaml(path).entries[0].where.file == path);
+  CHECK_THROWS_WITH(load_yaml(folder / "b.yaml"), folder / "b.yaml:1:1: error: no such file");
   CHECK_THROWS_WITH(load_yaml("/"), "/:1:1: error: is a directory, not a file");
 }

@@ -3,11 +3,10 @@
 
 #include <array>
 #include <catch2/catch.hpp>
-#include <filesystem>
-#include <fstream>
 #include <numeric>
 
 #include "sim/engine/run.hpp"
+#include "tests/support/scratch.hpp"
 
 using namespace tokenline;
 
@@ -18,21 +17,18 @@ constexpr std::array<std::int64_t, 16> output_lengths{12, 25, 37, 37, 11, 19, 40
 
 /// Steps that the 16 requests take, all present from the start, four at a time.
 std::int64_t steps_of(const std::string& scheduler) {
-  const auto folder =
-      std::filesystem::temp_directory_path() / fmt::format("tokenline-{}", scheduler);
-  std::filesystem::create_directories(folder);
-  std::ofstream trace(folder / "batch.csv");
-  trace << "arrival_s,prompt_tokens,output_tokens\n";
-  for (const std::int64_t output : output_lengths) trace << "0,10," << output << '\n';
-  trace.close();
-  Scenario s = parse_scenario((folder / "batch.yaml").string(), fmt::format(R"(scenario: batching
+  const Scratch folder;
+  std::string trace = "arrival_s,prompt_tokens,output_tokens\n";
+  for (const std::int64_t output : output_lengths) trace += fmt::format("0,10,{}\n", output);
+  folder.write("batch.csv", trace);
+  Scenario s = parse_scenario(folder / "batch.yaml", fmt::format(R"(scenario: batching
 model: llama-3.1-8b
 cluster: {{gpu: h100_sxm}}
 engine: {{preset: static, scheduler: {}, max_num_seqs: 4, max_model_len: 2048}}
 traffic:
   lengths: {{trace: {{file: batch.csv, format: csv}}}}
 )",
-                                                                            scheduler));
+                                                                 scheduler));
   const RunResult result = run(s);
   REQUIRE(result.audit.passed);
   REQUIRE(result.log.records.size() == output_lengths.size());

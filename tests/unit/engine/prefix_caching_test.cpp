@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "sim/engine/run.hpp"
+#include "tests/support/scratch.hpp"
 #include "tests/unit/traffic/support.hpp"
 
 using namespace tokenline;
@@ -28,12 +29,12 @@ struct Ran {
 };
 
 Ran two_requests(std::string_view caching) {
-  const traffic::testing::TemporaryFolder folder("prefix_caching");
+  const Scratch folder;
   (void)folder.write(
       "two.csv",
       fmt::format("arrival_s,prompt_tokens,output_tokens\n0,{0},{1}\n0,{0},{1}\n", prompt, output));
   Scenario scenario =
-      parse_scenario(folder.path("s.yaml"),
+      parse_scenario(folder / "s.yaml",
                      fmt::format("scenario: two\nmodel: llama-3.1-8b\ncluster: {{gpu: h100_sxm}}\n"
                                  "engine: {{preset: vllm-v1, max_model_len: 2048, block_size: {}, "
                                  "num_gpu_blocks_override: 10, {}}}\n"

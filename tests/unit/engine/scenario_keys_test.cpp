@@ -5,6 +5,7 @@
 #include <string>
 
 #include "sim/engine/run.hpp"
+#include "tests/support/scratch.hpp"
 #include "tests/unit/traffic/support.hpp"
 
 using namespace tokenline;
@@ -12,9 +13,9 @@ using namespace tokenline;
 namespace {
 
 /// A folder with the data files of `full`.
-class DataFolder : public traffic::testing::TemporaryFolder {
+class DataFolder : public Scratch {
  public:
-  DataFolder() : TemporaryFolder("scenario_keys") {
+  DataFolder() {
     (void)write("t.csv", "arrival_s,prompt_tokens,output_tokens,class\n0.5,100,10,a\n1,200,30,a\n");
     (void)write("lengths.csv", "5\n9\n40\n");
   }
@@ -93,9 +94,9 @@ void collect(const config::Node& node, const std::string& path, std::set<std::st
 TEST_CASE("the resolved scenario resolves to itself and gives the same run", "[scenario]") {
   const DataFolder folder;
   for (const std::string& text : {std::string(small), std::string(full)}) {
-    Scenario first = parse_scenario(folder.path("s.yaml"), text);
+    Scenario first = parse_scenario(folder / "s.yaml", text);
     const std::string resolved = config::emit_yaml(first.resolved);
-    Scenario second = parse_scenario(folder.path("s.yaml"), resolved);
+    Scenario second = parse_scenario(folder / "s.yaml", resolved);
     CHECK(config::emit_yaml(second.resolved) == resolved);
     const RunResult a = run(first);
     const RunResult b = run(second);
@@ -108,7 +109,7 @@ TEST_CASE("the resolved scenario resolves to itself and gives the same run", "[s
 TEST_CASE("every key that a scenario holds is described", "[scenario]") {
   const DataFolder folder;
   std::set<std::string> used;
-  collect(parse_scenario(folder.path("s.yaml"), std::string(full)).resolved, "", used);
+  collect(parse_scenario(folder / "s.yaml", std::string(full)).resolved, "", used);
   std::set<std::string> described;
   for (const config::KeyInfo& key : scenario_keys()) {
     described.insert(key.path);

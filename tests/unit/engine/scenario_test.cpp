@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "sim/engine/run.hpp"
+#include "tests/support/scratch.hpp"
 #include "tests/unit/traffic/support.hpp"
 
 using namespace tokenline;
-using traffic::testing::TemporaryFolder;
 
 namespace {
 
@@ -118,20 +118,20 @@ TEST_CASE("a request longer than max_model_len is refused where its length is gi
 }
 
 TEST_CASE("a trace's longest request is refused at its row", "[scenario]") {
-  const TemporaryFolder folder("scenario");
+  const Scratch folder;
   (void)folder.write(
       "t.csv",
       "arrival_s,prompt_tokens,output_tokens,class\n0.5,100,10,a\n0.6,3000,2000,b\n1,200,30,a\n");
   const std::string text =
       "scenario: s\nmodel: llama-3.1-8b\ncluster: {gpu: h100_sxm}\nengine: {max_model_len: 4096}\n"
       "traffic: {r: {trace: {file: t.csv, format: csv}}}\n";
-  REQUIRE_THROWS_WITH(parse_scenario(folder.path("s.yaml"), text),
-                      folder.path("t.csv") +
+  REQUIRE_THROWS_WITH(parse_scenario(folder / "s.yaml", text),
+                      folder / "t.csv" +
                           ":3:5: error: trace: a request of 3000 prompt tokens and 5000 in all "
                           "exceeds max_model_len (4096)\n"
                           "  hint: raise engine.max_model_len, or bound the lengths");
   CHECK_NOTHROW(
-      parse_scenario(folder.path("s.yaml"), text, {.overrides = {"traffic.r.trace.class=a"}}));
+      parse_scenario(folder / "s.yaml", text, {.overrides = {"traffic.r.trace.class=a"}}));
 }
 
 TEST_CASE("degrees of parallelism that do not fit the model are refused at their key",

@@ -7,8 +7,8 @@
 
 #include "sim/report/parallel.hpp"
 #include "sim/report/run_directory.hpp"
+#include "tests/support/scratch.hpp"
 #include "tests/unit/report/builders.hpp"
-#include "tests/unit/report/scratch.hpp"
 
 using namespace tokenline;
 using namespace tokenline::report;

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "sim/report/run_directory.hpp"
+#include "tests/support/scratch.hpp"
 #include "tests/unit/report/builders.hpp"
-#include "tests/unit/report/scratch.hpp"
 
 using namespace tokenline;
 using namespace tokenline::report;

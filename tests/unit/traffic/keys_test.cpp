@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/support/scratch.hpp"
 #include "tests/unit/traffic/support.hpp"
 #include "workloads/traffic/source.hpp"
 
@@ -75,13 +76,13 @@ TEST_CASE("optional keys have a did-you-mean", "[traffic]") {
 }
 
 TEST_CASE("a mistake in one class does not keep those of another from being found", "[traffic]") {
-  const TemporaryFolder folder("two");
+  const Scratch folder;
   (void)folder.write("t.csv", "arrival_s,prompt_tokens,output_tokens\n0,x,1\n");
   const std::string found =
-      mistakes(folder.path("s.yaml"), chat("start: 9\n    stop: 5 s",
-                                           "{distribution: lognormal, "
-                                           "mean: 9000, sigma: 0.1, max: 10}") +
-                                          "  b:\n    trace: {file: t.csv, format: csv}\n");
+      mistakes(folder / "s.yaml", chat("start: 9\n    stop: 5 s",
+                                       "{distribution: lognormal, "
+                                       "mean: 9000, sigma: 0.1, max: 10}") +
+                                      "  b:\n    trace: {file: t.csv, format: csv}\n");
   INFO(found);
   for (const char* part : {"traffic.chat.start: '9' is a bare number", "prompt_tokens.mean: only",
                            "t.csv:2:3: error: trace: expected a whole number"})

@@ -1,9 +1,5 @@
 #pragma once
 
-#include <unistd.h>
-
-#include <filesystem>
-#include <fstream>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,30 +10,6 @@
 #include "workloads/traffic/source.hpp"
 
 namespace tokenline::traffic::testing {
-
-/// A folder of this process below the system's temporary one, removed at the end.
-class TemporaryFolder {
- public:
-  explicit TemporaryFolder(const std::string& name)
-      : path_(std::filesystem::temp_directory_path() /
-              ("tokenline_traffic_" + name + "_" + std::to_string(getpid()))) {
-    std::filesystem::remove_all(path_);
-    std::filesystem::create_directories(path_);
-  }
-  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  /// Writes a file and returns its path.
-  [[nodiscard]] std::string write(const std::string& name, std::string_view text) const {
-    std::ofstream(path_ / name, std::ios::binary) << text;
-    return (path_ / name).string();
-  }
-  [[nodiscard]] std::string path(const std::string& name) const { return (path_ / name).string(); }
-
- private:
-  std::filesystem::path path_;
-};
 
 /// Reads a scenario of nothing but traffic.
 inline Traffic read(const std::string& file, std::string_view yaml, std::uint64_t seed = 42,

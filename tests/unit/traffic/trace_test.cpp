@@ -7,16 +7,16 @@
 #include <vector>
 
 #include "sim/base/random.hpp"
+#include "tests/support/scratch.hpp"
 #include "tests/unit/traffic/support.hpp"
 
 using namespace tokenline;
 using namespace tokenline::traffic;
-using tokenline::traffic::testing::TemporaryFolder;
 
 namespace {
 
 Trace read_text(const TraceSelection& wanted, std::string_view text) {
-  const TemporaryFolder folder("trace");
+  const Scratch folder;
   TraceSelection selection = wanted;
   selection.file = folder.write("t.csv", text);
   config::Document document{config::Node{}};
@@ -27,7 +27,7 @@ Trace read_text(const TraceSelection& wanted, std::string_view text) {
 
 /// What is wrong with a trace, the folder's name taken out.
 std::string mistakes(TraceFormat format, std::string_view text) {
-  const TemporaryFolder folder("trace");
+  const Scratch folder;
   try {
     config::Document document{config::Node{}};
     (void)read_trace(document, {folder.write("t.csv", text), format, 1.0, {}, 1'000'000});
@@ -35,7 +35,7 @@ std::string mistakes(TraceFormat format, std::string_view text) {
     return {};
   } catch (const config::ConfigError& error) {
     std::string report = error.what();
-    const std::string prefix = folder.path("");
+    const std::string prefix = folder / "";
     for (auto at = report.find(prefix); at != std::string::npos; at = report.find(prefix))
       report.erase(at, prefix.size());
     return report;

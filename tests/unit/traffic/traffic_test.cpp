@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/scratch.hpp"
 #include "tests/unit/traffic/support.hpp"
 #include "workloads/traffic/source.hpp"
 
@@ -211,29 +212,28 @@ TEST_CASE("one mistake is one message: what depends on a wrong value stays silen
 
 TEST_CASE("data files are found from the scenario's folder, also when --set names them",
           "[traffic]") {
-  const TemporaryFolder folder("paths");
+  const Scratch folder;
   (void)folder.write("lengths.csv", "tokens\n7\n7\n");
   (void)folder.write("other.csv", "9\r\n");
-  const std::string scenario = folder.path("s.yaml");
+  const std::string scenario = folder / "s.yaml";
   const std::string yaml =
       chat(poisson, "num_prompts: 1", "{distribution: empirical, file: lengths.csv}");
   REQUIRE(all_of(*read(scenario, yaml).sources[0])[0].prompt_tokens == 7);
   const auto overridden = read(scenario, yaml, 42, {"traffic.chat.prompt_tokens.file=other.csv"});
   REQUIRE(all_of(*overridden.sources[0])[0].prompt_tokens == 9);
-  const auto absolute =
-      read("elsewhere/s.yaml",
-           chat(poisson, "num_prompts: 1",
-                "{distribution: empirical, file: " + folder.path("other.csv") + "}"));
+  const auto absolute = read("elsewhere/s.yaml",
+                             chat(poisson, "num_prompts: 1",
+                                  "{distribution: empirical, file: " + folder / "other.csv" + "}"));
   REQUIRE(absolute.longest[0].prompt_tokens == 9);
 }
 
 TEST_CASE("mistakes of a length file are at its own lines", "[traffic]") {
-  const TemporaryFolder folder("lengths");
+  const Scratch folder;
   (void)folder.write("l.csv", "tokens\n7\n0\nx\n1,2\n");
   (void)folder.write("header.csv", "tokens\n");
   const auto report = [&](const std::string& file) {
-    return mistakes(folder.path("s.yaml"), chat(poisson, "num_prompts: 1",
-                                                "{distribution: empirical, file: " + file + "}"));
+    return mistakes(folder / "s.yaml", chat(poisson, "num_prompts: 1",
+                                            "{distribution: empirical, file: " + file + "}"));
   };
   for (const auto* place :
        {"l.csv:3:1: error: trace: 0 tokens", "l.csv:4:1: error: trace: expected",
@@ -244,10 +244,10 @@ TEST_CASE("mistakes of a length file are at its own lines", "[traffic]") {
 
 TEST_CASE("a trace with classes yields them in order of appearance, with the entry's targets",
           "[traffic]") {
-  const TemporaryFolder folder("classes");
+  const Scratch folder;
   (void)folder.write(
       "t.csv", "arrival_s,class,prompt_tokens,output_tokens\n0,pdf,5,1\n1,chat,6,1\n2,pdf,7,2\n");
-  const std::string scenario = folder.path("s.yaml");
+  const std::string scenario = folder / "s.yaml";
   const std::string before = chat(poisson, "num_prompts: 1") + "  b:\n    trace: ";
   REQUIRE_THROWS_WITH(read(scenario, before + "{file: t.csv, format: csv}\n"),
                       Catch::Contains("traffic.b.trace.file: there is another class 'chat'"));

@@ -7,11 +7,10 @@
 
 #include "sim/config/node.hpp"
 #include "sim/report/run_directory.hpp"
-#include "tests/unit/report/scratch.hpp"
+#include "tests/support/scratch.hpp"
 
 using namespace tokenline;
 using Catch::Contains;
-using report::Scratch;
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include "hwmodels/kernels/attention.hpp"
 #include "sim/report/figures.hpp"
 #include "sim/report/run_directory.hpp"
-#include "tests/unit/report/scratch.hpp"
+#include "tests/support/scratch.hpp"
 #include "tools/validate/all.hpp"
 #include "tools/validate/attention.hpp"
 #include "tools/validate/deployment.hpp"
@@ -20,7 +20,7 @@
 
 using namespace tokenline;
 using namespace tokenline::validate;
-using report::Scratch;
+
 using report::write_file;
 
 namespace {

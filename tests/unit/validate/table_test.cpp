@@ -4,11 +4,10 @@
 #include <catch2/catch.hpp>
 
 #include "sim/report/run_directory.hpp"
-#include "tests/unit/report/scratch.hpp"
+#include "tests/support/scratch.hpp"
 
 using namespace tokenline;
 using namespace tokenline::validate;
-using report::Scratch;
 
 namespace {
 

@@ -3,11 +3,13 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <string>
+#include <string_view>
 
-namespace tokenline::report {
+namespace tokenline {
 
-/// A folder for one test, removed at its end.
+/// A folder of one test, which no other test run at the same time shares, removed at its end.
 class Scratch {
  public:
   Scratch() {
@@ -26,9 +28,14 @@ class Scratch {
   friend std::string operator/(const Scratch& scratch, const std::string& name) {
     return scratch.path_ + "/" + name;
   }
+  /// Writes a file, byte for byte, and returns its path.
+  std::string write(const std::string& name, std::string_view text) const {
+    std::ofstream(*this / name, std::ios::binary) << text;
+    return *this / name;
+  }
 
  private:
   std::string path_;
 };
 
-}  // namespace tokenline::report
+}  // namespace tokenline
