@@ -114,12 +114,6 @@ std::shared_ptr<const hw::ResidualGrid> grid_of(const hw::Datasheet& gpu, const 
   return grid;
 }
 
-double real(std::int64_t value) { return static_cast<double>(value); }
-
-hw::Correction correction(const hw::GridSlice& slice, const Sizes& point) {
-  return point.size() == 1 ? slice.at(real(point[0])) : slice.at(real(point[0]), real(point[1]));
-}
-
 void state_errors(const hw::Datasheet& gpu, std::span<const Sample> samples,
                   const std::vector<char>& out, hw::KernelFit& fit) {
   std::vector<double> measured;
@@ -133,7 +127,7 @@ void state_errors(const hw::Datasheet& gpu, std::span<const Sample> samples,
     if (fresh) slice->second = fit.grid->slice(sample.shape);
     measured.push_back(sample.time.value());
     roofline.push_back(hw::roofline(gpu, fit, sample.terms).time.value());
-    predicted.push_back(roofline.back() * correction(slice->second, sample.point).factor);
+    predicted.push_back(roofline.back() * slice->second.at(sample.point).factor);
   }
   if (measured.empty()) return;
   fit.roofline_error = relative_error(roofline, measured);

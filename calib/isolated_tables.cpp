@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-#include <filesystem>
 #include <optional>
 #include <span>
 #include <vector>
@@ -14,10 +12,6 @@
 
 namespace tokenline::calib {
 namespace {
-
-std::int64_t whole(double value) { return std::llround(value); }
-
-Seconds microseconds(double value) { return Seconds(value * 1e-6); }
 
 /// The one of `candidates` that `name` calls `word`.
 template <class Enum, class Name>
@@ -49,10 +43,9 @@ struct Source {
 std::optional<Source> open(Samples& out, const std::string& folder, const std::string& file,
                            const std::vector<std::string_view>& numbers,
                            const std::vector<TextColumn>& texts) {
-  const std::string path = folder + "/" + file;
-  if (!std::filesystem::exists(path)) return {};
-  ++out.tables;
-  return Source{file, read_table(path, numbers, texts)};
+  const auto path = out.find(folder, file);
+  if (!path) return {};
+  return Source{file, read_table(*path, numbers, texts)};
 }
 
 void read_gemm(const hw::Datasheet& gpu, const std::string& folder, Samples& out) {

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <utility>
@@ -19,20 +17,8 @@ constexpr std::string_view model_name = "llama-3.1-8b";
 constexpr std::string_view file_prefix = "vllm_llama31_8b_tp1_";
 constexpr std::int64_t kv_element = 2;  ///< Bytes of a value in the KV cache of these runs.
 
-std::int64_t whole(double value) { return std::llround(value); }
-
-Seconds microseconds(double value) { return Seconds(value * 1e-6); }
-
 models::OperatorList layer_operators() {
   return models::operators(models::load_model(std::string(model_name)), {});
-}
-
-/// A file's path, if the folder has it; counts those found.
-std::optional<std::string> find(const std::string& folder, const std::string& file, Samples& out) {
-  std::string path = folder + "/" + file;
-  if (!std::filesystem::exists(path)) return {};
-  ++out.tables;
-  return path;
 }
 
 /// Our name of the streaming kernel that the engine calls `layer`; empty for others.
@@ -62,7 +48,7 @@ std::optional<Sample> layer_sample(const hw::Datasheet& gpu, const models::Opera
 
 void read_layers(const hw::Datasheet& gpu, const std::string& folder, const std::string& file,
                  std::string_view count, Samples& out) {
-  const auto path = find(folder, file, out);
+  const auto path = out.find(folder, file);
   if (!path) return;
   const models::OperatorList list = layer_operators();
   const Table table = read_table(*path, {count, "time_us"}, {{"layer"}});
@@ -77,18 +63,6 @@ void read_layers(const hw::Datasheet& gpu, const std::string& folder, const std:
   }
 }
 
-/// A sample of attention by these heads at a point of two axes.
-Sample attention_sample(Kernel kernel, const hw::Heads& heads, std::vector<std::int64_t> point,
-                        const hw::KernelTerms& terms, Seconds time) {
-  const auto shape = hw::attention_shape(heads);
-  return {kernel,
-          std::string(hw::kv_precision(kv_element)),
-          {shape.begin(), shape.end()},
-          std::move(point),
-          terms,
-          time};
-}
-
 /// A call over a chunk alone.
 void add_chunk(const hw::Datasheet& gpu, const hw::Heads& heads, const MixedSample& call,
                Samples& out) {
@@ -96,12 +70,13 @@ void add_chunk(const hw::Datasheet& gpu, const hw::Heads& heads, const MixedSamp
   if (call.past == 0) out.samples.push_back(prefill_sample(gpu, heads, prefill, call.time));
   // Sizes of a grid have logarithms: no past is 1.
   out.samples.push_back(attention_sample(
-      Kernel::chunked_prefill, heads, {call.chunk, std::max<std::int64_t>(1, call.past)},
-      hw::prefill_terms(gpu, measured_prefill(gpu), heads, prefill), call.time));
+      Kernel::chunked_prefill, heads, kv_element,
+      {call.chunk, std::max<std::int64_t>(1, call.past)},
+      hw::prefill_terms(gpu, hw::usual_prefill(gpu.generation), heads, prefill), call.time));
 }
 
 void read_calls(const hw::Datasheet& gpu, const std::string& folder, Samples& out) {
-  const auto path = find(folder, fmt::format("{}attention.csv", file_prefix), out);
+  const auto path = out.find(folder, fmt::format("{}attention.csv", file_prefix));
   if (!path) return;
   const Table table =
       read_table(*path, {"prefill_chunk?", "kv_prefill?", "n_decode?", "kv_decode?", "time_us"});
@@ -143,10 +118,10 @@ void add_mixed_decodes(const hw::Datasheet& gpu, Samples& out) {
     const auto [count, context] = decodes;
     const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
     std::ranges::nth_element(times, middle);
-    const hw::KernelTerms terms = hw::mixed_decode_terms(gpu, measured_prefill(gpu), heads,
-                                                         {count, count * context, kv_element});
-    out.samples.push_back(attention_sample(Kernel::mixed_decode, heads, {count, context}, terms,
-                                           std::max(least, *middle)));
+    const hw::KernelTerms terms = hw::mixed_decode_terms(
+        gpu, hw::usual_prefill(gpu.generation), heads, {count, count * context, kv_element});
+    out.samples.push_back(attention_sample(Kernel::mixed_decode, heads, kv_element,
+                                           {count, context}, terms, std::max(least, *middle)));
   }
 }
 

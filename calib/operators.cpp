@@ -26,8 +26,6 @@ std::string label(Kernel kernel, const Sizes& shape, const Sizes& point) {
   return text;
 }
 
-double real(std::int64_t value) { return static_cast<double>(value); }
-
 void price_samples(const hw::Gpu& gpu, const Samples& samples, std::vector<OperatorRow>& rows) {
   std::map<std::tuple<Kernel, std::string, Sizes>, hw::GridSlice> slices;
   for (const Sample& sample : samples.samples) {
@@ -51,10 +49,7 @@ void price_samples(const hw::Gpu& gpu, const Samples& samples, std::vector<Opera
     const auto [slice, fresh] =
         slices.try_emplace({sample.kernel, sample.variant, sample.shape}, hw::GridSlice());
     if (fresh && chosen.grid) slice->second = chosen.grid->slice(sample.shape);
-    const auto correction = sample.point.size() == 1
-                                ? slice->second.at(real(sample.point[0]))
-                                : slice->second.at(real(sample.point[0]), real(sample.point[1]));
-    row.predicted = hw::corrected(gpu, chosen, sample.terms, correction).time;
+    row.predicted = hw::corrected(gpu, chosen, sample.terms, slice->second.at(sample.point)).time;
     rows.push_back(std::move(row));
   }
 }
@@ -81,8 +76,8 @@ void price_collectives(const hw::Gpu& gpu, const Samples& samples, std::vector<O
 
 /// Calls over a chunk and decodes together, as a simulated step prices them.
 void price_mixed(const hw::Gpu& gpu, const Samples& samples, std::vector<OperatorRow>& rows) {
-  const hw::AttentionPricer pricer(gpu, gpu.measured_prefill, hw::DecodeKernel::flash_decoding,
-                                   layer_heads(), 2);
+  const hw::AttentionPricer pricer(gpu, hw::usual_prefill(gpu.generation),
+                                   hw::DecodeKernel::flash_decoding, layer_heads(), 2);
   for (const MixedSample& call : samples.mixed) {
     if (call.chunk == 0 || call.decodes == 0) continue;
     const Seconds price = pricer.prefill(call.chunk, call.past).time +

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cmath>
+#include <utility>
 
 namespace tokenline::calib {
 namespace {
@@ -73,10 +74,6 @@ const hw::KernelFits& fits_of(const hw::Gpu& gpu, Kernel kernel) {
   return gpu.*kernel_fits.at(static_cast<std::size_t>(kernel));
 }
 
-hw::PrefillKernel measured_prefill(const hw::Datasheet& gpu) {
-  return gpu.generation == hw::Generation::hopper ? hw::PrefillKernel::fa3 : hw::PrefillKernel::fa2;
-}
-
 Sample gemm_sample(const hw::Datasheet& gpu, const hw::GemmShape& shape, Seconds time) {
   return {Kernel::gemm,
           std::string(models::name(shape.precision)),
@@ -86,26 +83,31 @@ Sample gemm_sample(const hw::Datasheet& gpu, const hw::GemmShape& shape, Seconds
           time};
 }
 
+Sample attention_sample(Kernel kernel, const hw::Heads& heads, std::int64_t kv_element,
+                        std::vector<std::int64_t> point, const hw::KernelTerms& terms,
+                        Seconds time) {
+  const auto shape = hw::attention_shape(heads);
+  return {kernel,
+          std::string(hw::kv_precision(kv_element)),
+          {shape.begin(), shape.end()},
+          std::move(point),
+          terms,
+          time};
+}
+
 Sample prefill_sample(const hw::Datasheet& gpu, const hw::Heads& heads, const hw::Prefill& prefill,
                       Seconds time) {
-  const auto shape = hw::attention_shape(heads);
-  return {Kernel::prefill_attention,
-          std::string(hw::kv_precision(prefill.kv_element)),
-          {shape.begin(), shape.end()},
-          {prefill.batch, prefill.new_tokens},
-          hw::prefill_terms(gpu, measured_prefill(gpu), heads, prefill),
-          time};
+  return attention_sample(
+      Kernel::prefill_attention, heads, prefill.kv_element, {prefill.batch, prefill.new_tokens},
+      hw::prefill_terms(gpu, hw::usual_prefill(gpu.generation), heads, prefill), time);
 }
 
 Sample decode_sample(const hw::Datasheet& gpu, const hw::Heads& heads, const hw::Decode& decode,
                      Seconds time) {
-  const auto shape = hw::attention_shape(heads);
-  return {Kernel::decode_attention,
-          std::string(hw::kv_precision(decode.kv_element)),
-          {shape.begin(), shape.end()},
-          {decode.sequences, decode.context / decode.sequences},
-          hw::decode_terms(gpu, hw::DecodeKernel::flash_decoding, heads, decode),
-          time};
+  return attention_sample(Kernel::decode_attention, heads, decode.kv_element,
+                          {decode.sequences, decode.context / decode.sequences},
+                          hw::decode_terms(gpu, hw::DecodeKernel::flash_decoding, heads, decode),
+                          time);
 }
 
 Sample elementwise_sample(std::string_view kernel, Bytes per_token, std::int64_t tokens,

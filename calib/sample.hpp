@@ -46,8 +46,10 @@ struct Sample {
   Seconds time;
 };
 
-/// The prefill kernel behind the measurements of a GPU: FlashAttention-3 on Hopper, else -2.
-[[nodiscard]] hw::PrefillKernel measured_prefill(const hw::Datasheet& gpu);
+/// A sample of attention by these heads at a point of two axes.
+[[nodiscard]] Sample attention_sample(Kernel kernel, const hw::Heads& heads,
+                                      std::int64_t kv_element, std::vector<std::int64_t> point,
+                                      const hw::KernelTerms& terms, Seconds time);
 
 /// Samples of kernels that both isolated and in-engine tables hold.
 [[nodiscard]] Sample gemm_sample(const hw::Datasheet& gpu, const hw::GemmShape& shape,

@@ -1,6 +1,7 @@
 #include "calib/samples.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -26,6 +27,13 @@ void prefer_layers(std::vector<Sample>& isolated, const std::vector<Sample>& lay
 }
 
 }  // namespace
+
+std::optional<std::string> Samples::find(const std::string& folder, const std::string& file) {
+  std::string path = folder + "/" + file;
+  if (!std::filesystem::exists(path)) return {};
+  ++tables;
+  return path;
+}
 
 void Samples::refuse(std::string_view file, std::string_view reason) {
   const auto found = std::ranges::find_if(

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,6 +43,8 @@ struct Samples {
   std::vector<Refused> refused;
   int tables = 0;  ///< Files that were read.
 
+  /// The path of a table, counted, if the folder has it.
+  [[nodiscard]] std::optional<std::string> find(const std::string& folder, const std::string& file);
   /// Counts a row of `file` that no model prices.
   void refuse(std::string_view file, std::string_view reason);
 };

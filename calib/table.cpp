@@ -113,6 +113,10 @@ class TableReader {
 
 }  // namespace
 
+std::int64_t whole(double value) { return std::llround(value); }
+
+Seconds microseconds(double value) { return Seconds(value * 1e-6); }
+
 Table read_table(const std::string& path, const std::vector<std::string_view>& numbers,
                  const std::vector<TextColumn>& texts) {
   const std::string text = config::read_file(path);

@@ -1,9 +1,12 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "sim/base/quantity.hpp"
 
 namespace tokenline::calib {
 
@@ -21,6 +24,10 @@ struct Table {
 
   [[nodiscard]] std::size_t size() const { return numbers.size(); }
 };
+
+/// A number of a table as a count, and as a time that the table states in microseconds.
+[[nodiscard]] std::int64_t whole(double value);
+[[nodiscard]] Seconds microseconds(double value);
 
 /// Numbers that may be zero: a column named with this suffix in read_table() ("past?").
 inline constexpr char zero_allowed = '?';

@@ -210,8 +210,6 @@ Gpu parse_gpu(const std::string& file, std::string_view yaml) {
   Gpu gpu;
   gpu.name = reader.text({"name", "Name in scenarios"});
   static_cast<Datasheet&>(gpu) = read_datasheet(reader);
-  gpu.measured_prefill =
-      gpu.generation == Generation::hopper ? PrefillKernel::fa3 : PrefillKernel::fa2;
   gpu.gemm = read_fits(reader, {"gemm", "Matrix products by precision"}, usual_gemm());
   gpu.prefill_attention = read_fits(reader, {"prefill_attention", "Fused attention over prompts"},
                                     usual_prefill_attention());

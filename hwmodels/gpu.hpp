@@ -21,6 +21,12 @@ enum class Generation { ampere, ada, hopper, blackwell };
 /// Attention over the tokens of a prompt; kernels/attention.hpp says how they differ.
 enum class PrefillKernel { naive, fa1, fa2, fa3 };
 
+/// What engines run by default on a generation, and what was measured there: fa3 where it exists,
+/// on Hopper, else fa2.
+[[nodiscard]] constexpr PrefillKernel usual_prefill(Generation generation) {
+  return generation == Generation::hopper ? PrefillKernel::fa3 : PrefillKernel::fa2;
+}
+
 /// Attention of one query token per sequence.
 enum class DecodeKernel { plain, flash_decoding };
 
@@ -102,8 +108,6 @@ struct Datasheet {
 /// measurements has usual_fit() with from_datasheet set.
 struct Gpu : Datasheet {
   std::string name;
-  /// The kernel behind the rows of prefill_attention.
-  PrefillKernel measured_prefill = PrefillKernel::fa2;
   KernelFits gemm;               ///< By precision of the weights.
   KernelFits prefill_attention;  ///< By precision of the KV cache.
   KernelFits decode_attention;   ///< By precision of the KV cache.

@@ -12,6 +12,7 @@
 #include <stdexcept>
 
 #include "sim/base/check.hpp"
+#include "sim/base/integer.hpp"
 
 namespace tokenline::hw {
 namespace {
@@ -21,7 +22,7 @@ constexpr double ridge = 0.01;   ///< Holds slopes down where shapes do not dete
 constexpr double faint = 1e-12;  ///< Weight of shapes however far, so that no point is without any.
 constexpr float unmeasured = std::numeric_limits<float>::quiet_NaN();
 
-double octaves(std::int64_t size) { return std::log2(static_cast<double>(size)); }
+double octaves(std::int64_t size) { return std::log2(real(size)); }
 
 constexpr int most_unknowns = 8;  ///< A shape has at most 7 sizes.
 using Matrix =
@@ -226,10 +227,6 @@ void fill_gaps(std::vector<double>& values, const std::vector<char>& measured, s
   }
 }
 
-}  // namespace
-
-namespace {
-
 /// Fills the gaps between known values of a line, linear in the positions.
 void fill_between(std::vector<double>& values, std::size_t first, std::size_t stride,
                   const std::vector<double>& positions) {
@@ -328,6 +325,10 @@ GridSlice::Place GridSlice::find(const Axis& axis, double value) {
   const auto upper = std::ranges::upper_bound(positions, position);
   const auto lower = static_cast<std::size_t>(upper - positions.begin()) - 1;
   return {lower, (position - positions[lower]) / (positions[lower + 1] - positions[lower]), true};
+}
+
+Correction GridSlice::at(std::span<const std::int64_t> point) const {
+  return at(real(point[0]), point.size() == 1 ? 1.0 : real(point[1]));
 }
 
 Correction GridSlice::at(double x, double y) const {

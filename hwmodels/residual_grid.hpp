@@ -82,6 +82,8 @@ class GridSlice {
   /// slice of no grid is 1, off the grid.
   [[nodiscard]] Correction at(double x) const { return at(x, 1.0); }
   [[nodiscard]] Correction at(double x, double y) const;
+  /// The same at a point of all axes.
+  [[nodiscard]] Correction at(std::span<const std::int64_t> point) const;
 
  private:
   friend class ResidualGrid;

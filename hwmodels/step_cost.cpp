@@ -10,6 +10,7 @@
 #include "hwmodels/kernels/experts.hpp"
 #include "hwmodels/kernels/gemm.hpp"
 #include "sim/base/check.hpp"
+#include "sim/base/integer.hpp"
 
 namespace tokenline::hw {
 namespace {
@@ -19,9 +20,6 @@ constexpr std::int64_t max_head_dim = 256;
 constexpr double element = 2.0;  ///< Bytes of a 16-bit value.
 constexpr std::array<std::string_view, operator_kinds> kind_names{
     "gemm", "prefill_attention", "decode_attention", "experts", "mla", "elementwise", "collective"};
-
-constexpr double real(std::int64_t value) { return static_cast<double>(value); }
-constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 std::string refuse_degree(const StepSetup& setup) {
   const models::Parallelism& parallelism = setup.parallelism;

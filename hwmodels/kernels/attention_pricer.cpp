@@ -2,15 +2,20 @@
 
 #include <algorithm>
 
+#include "sim/base/integer.hpp"
+
 namespace tokenline::hw {
 namespace {
 
-constexpr double real(std::int64_t value) { return static_cast<double>(value); }
-
-GridSlice attention_slice(const KernelFits& fits, const Heads& heads, std::int64_t kv_element) {
+/// The fit of a KV cache of that element; null where it was not measured.
+const KernelFit* measured(const KernelFits& fits, std::int64_t kv_element) {
   const auto found = fits.find(kv_precision(kv_element));
-  if (found == fits.end() || !found->second.grid) return {};
-  return found->second.grid->slice(attention_shape(heads));
+  return found == fits.end() ? nullptr : &found->second;
+}
+
+GridSlice attention_slice(const KernelFit* fit, const Heads& heads) {
+  if (fit == nullptr || !fit->grid) return {};
+  return fit->grid->slice(attention_shape(heads));
 }
 
 }  // namespace
@@ -22,25 +27,29 @@ AttentionPricer::AttentionPricer(const Gpu& gpu, PrefillKernel prefill_kernel,
       prefill_kernel_(prefill_kernel),
       decode_kernel_(decode_kernel),
       heads_(heads),
-      kv_element_(kv_element) {
+      kv_element_(kv_element),
+      prefill_fit_(fit_of(gpu.prefill_attention, kv_precision(kv_element))),
+      decode_fit_(fit_of(gpu.decode_attention, kv_precision(kv_element))),
+      chunked_fit_(prefill_kernel == usual_prefill(gpu.generation)
+                       ? measured(gpu.chunked_prefill, kv_element)
+                       : nullptr),
+      mixed_fit_(measured(gpu.mixed_decode, kv_element)) {
   // Fused kernels that were not measured share the launch, the tail of half-empty waves and the
   // warm-up of the one that was: what its grid leaves of the account is theirs too, beyond the
   // grid.
   if (prefill_kernel != PrefillKernel::naive)
-    prefill_ = attention_slice(gpu.prefill_attention, heads, kv_element);
-  if (prefill_kernel == gpu.measured_prefill) {
-    chunked_ = attention_slice(gpu.chunked_prefill, heads, kv_element);
-    mixed_ = attention_slice(gpu.mixed_decode, heads, kv_element);
+    prefill_ = attention_slice(measured(gpu.prefill_attention, kv_element), heads);
+  if (prefill_kernel == usual_prefill(gpu.generation)) {
+    chunked_ = attention_slice(chunked_fit_, heads);
+    mixed_ = attention_slice(mixed_fit_, heads);
   }
   if (decode_kernel == DecodeKernel::flash_decoding)
-    decode_ = attention_slice(gpu.decode_attention, heads, kv_element);
+    decode_ = attention_slice(measured(gpu.decode_attention, kv_element), heads);
 }
 
 KernelCost AttentionPricer::prefill(std::int64_t new_tokens, std::int64_t past_tokens,
                                     std::int64_t batch) const {
-  const auto chunked = gpu_.chunked_prefill.find(kv_precision(kv_element_));
-  const bool measured_after_past = past_tokens > 0 && chunked != gpu_.chunked_prefill.end() &&
-                                   prefill_kernel_ == gpu_.measured_prefill;
+  const bool measured_after_past = past_tokens > 0 && chunked_fit_ != nullptr;
   Prefill shape{.new_tokens = new_tokens,
                 .past_tokens = measured_after_past ? 0 : past_tokens,
                 .batch = batch,
@@ -48,13 +57,13 @@ KernelCost AttentionPricer::prefill(std::int64_t new_tokens, std::int64_t past_t
   KernelCost cost = prefill_attention(gpu_, prefill_kernel_, heads_, shape);
   Correction correction = prefill_.at(real(batch), real(new_tokens));
   correction.on_grid =
-      correction.on_grid && past_tokens == 0 && prefill_kernel_ == gpu_.measured_prefill;
+      correction.on_grid && past_tokens == 0 && prefill_kernel_ == usual_prefill(gpu_.generation);
   if (measured_after_past) {
     // What past tokens multiply the time by.
     const auto after = [&](std::int64_t past) {
       shape.past_tokens = past;
       const Correction grid = chunked_.at(real(new_tokens), real(std::max<std::int64_t>(1, past)));
-      return corrected(gpu_, chunked->second, prefill_terms(gpu_, prefill_kernel_, heads_, shape),
+      return corrected(gpu_, *chunked_fit_, prefill_terms(gpu_, prefill_kernel_, heads_, shape),
                        grid);
     };
     const KernelCost none = after(0);
@@ -82,24 +91,13 @@ KernelCost AttentionPricer::mixed_decode(std::int64_t sequences, std::int64_t co
   const Decode shape{sequences, context, kv_element_};
   if (prefill_kernel_ == PrefillKernel::naive) return decode(sequences, context);
   const KernelTerms terms = mixed_decode_terms(gpu_, prefill_kernel_, heads_, shape);
-  const std::string_view key = kv_precision(kv_element_);
-  const auto measured = gpu_.mixed_decode.find(key);
-  if (measured != gpu_.mixed_decode.end())
-    return corrected(gpu_, measured->second, terms,
+  if (mixed_fit_ != nullptr)
+    return corrected(gpu_, *mixed_fit_, terms,
                      mixed_.at(real(sequences), real(context) / real(sequences)));
   // The launch is the chunks'.
-  const KernelFit& fit = fit_of(gpu_.prefill_attention, key);
-  KernelCost cost = roofline(gpu_, fit, terms);
-  cost.time -= fit.launch;
+  KernelCost cost = roofline(gpu_, prefill_fit_, terms);
+  cost.time -= prefill_fit_.launch;
   return cost;
-}
-
-const FitError& AttentionPricer::prefill_error() const {
-  return fit_of(gpu_.prefill_attention, kv_precision(kv_element_)).error;
-}
-
-const FitError& AttentionPricer::decode_error() const {
-  return fit_of(gpu_.decode_attention, kv_precision(kv_element_)).error;
 }
 
 }  // namespace tokenline::hw

@@ -21,8 +21,8 @@ class AttentionPricer {
   [[nodiscard]] KernelCost decode(std::int64_t sequences, std::int64_t context) const;
   /// What the decodes of a step with prefill chunks add.
   [[nodiscard]] KernelCost mixed_decode(std::int64_t sequences, std::int64_t context) const;
-  [[nodiscard]] const FitError& prefill_error() const;
-  [[nodiscard]] const FitError& decode_error() const;
+  [[nodiscard]] const FitError& prefill_error() const { return prefill_fit_.error; }
+  [[nodiscard]] const FitError& decode_error() const { return decode_fit_.error; }
 
  private:
   const Gpu& gpu_;
@@ -30,6 +30,10 @@ class AttentionPricer {
   DecodeKernel decode_kernel_;
   Heads heads_;
   std::int64_t kv_element_;
+  const KernelFit& prefill_fit_;
+  const KernelFit& decode_fit_;
+  const KernelFit* chunked_fit_;  ///< Null where `prefill_kernel_` was not measured after past KV.
+  const KernelFit* mixed_fit_;    ///< Null where decodes beside chunks were not measured.
   GridSlice prefill_;
   GridSlice chunked_;
   GridSlice decode_;

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "hwmodels/kernels/attention.hpp"
+#include "sim/base/integer.hpp"
 
 namespace tokenline::hw {
 namespace {
@@ -8,8 +9,6 @@ namespace {
 constexpr double query_rows = 64.0;
 constexpr double part_tokens = 256.0;
 constexpr double parts_per_sm = 2.0;
-
-constexpr double real(std::int64_t value) { return static_cast<double>(value); }
 
 /// Time of one context token of one kv head on one SM, its padded query tile included.
 Seconds token_time(const Datasheet& gpu, const Heads& heads) {

@@ -6,14 +6,13 @@
 #include <cmath>
 
 #include "hwmodels/kernels/gemm.hpp"
+#include "sim/base/integer.hpp"
 
 namespace tokenline::hw {
 namespace {
 
 constexpr double row_tile = 16.0;
 constexpr double element = 2.0;  ///< Bytes of a 16-bit value.
-
-constexpr double real(std::int64_t value) { return static_cast<double>(value); }
 
 }  // namespace
 

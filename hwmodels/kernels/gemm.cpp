@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "sim/base/integer.hpp"
+
 namespace tokenline::hw {
 namespace {
 
@@ -17,9 +19,6 @@ constexpr std::int64_t row_quantum = 64;  ///< Divides the height of every tile.
 constexpr std::array<std::int64_t, 5> splits{1, 2, 4, 8, 16};
 constexpr std::int64_t min_split_k = 256;
 constexpr Seconds never(1e30);
-
-constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-constexpr double real(std::int64_t value) { return static_cast<double>(value); }
 
 /// Time of the tiles alone for each split of k; `never` where the parts would be too short.
 std::array<Seconds, splits.size()> tile_times(const Datasheet& gpu, const GemmShape& shape) {

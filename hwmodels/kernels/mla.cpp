@@ -6,6 +6,7 @@
 
 #include "hwmodels/kernels/attention.hpp"
 #include "hwmodels/kernels/gemm.hpp"
+#include "sim/base/integer.hpp"
 
 namespace tokenline::hw {
 namespace {
@@ -20,8 +21,6 @@ constexpr Bytes flash_mla_shared_memory(228.0 * 1024.0);
 constexpr double triton_heads = 16.0;
 constexpr double triton_splits = 4.0;
 constexpr double triton_keys = 32.0;
-
-constexpr double real(std::int64_t value) { return static_cast<double>(value); }
 
 /// Elements of the projections' weights: those of the latents, which every rank holds, and of
 /// heads.

@@ -6,6 +6,7 @@
 
 #include "hwmodels/kernels/attention.hpp"
 #include "sim/base/check.hpp"
+#include "sim/base/integer.hpp"
 
 namespace tokenline::hw {
 namespace {
@@ -17,9 +18,6 @@ struct Tile {
   std::int64_t queries = 128;
   std::int64_t keys = 128;
 };
-
-constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-constexpr double real(std::int64_t value) { return static_cast<double>(value); }
 
 /// Time of a score tile on one SM: QKᵀ and PV of rows × columns, and its exponentials.
 struct TileTime {

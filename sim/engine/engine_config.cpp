@@ -41,7 +41,7 @@ hw::PrefillKernel read_prefill_attention(Reader& engine, hw::Generation generati
       choices, "auto");
   for (const hw::PrefillKernel kernel : prefill_kernels)
     if (word == hw::name(kernel)) return kernel;
-  return generation == hw::Generation::hopper ? hw::PrefillKernel::fa3 : hw::PrefillKernel::fa2;
+  return hw::usual_prefill(generation);
 }
 
 void read_precisions(Reader& engine, EngineConfig& config) {

@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <string_view>
 
+#include "sim/base/integer.hpp"
 #include "sim/base/random.hpp"
 #include "sim/engine/scenario.hpp"
 
@@ -31,8 +32,6 @@ class Dice {
  private:
   RandomStream random_;
 };
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 /// The `engine:` section, and what other sections must fit to.
 struct EngineDraw {

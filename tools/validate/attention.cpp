@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <optional>
 
 #include "hwmodels/gpu.hpp"
 #include "hwmodels/kernels/attention.hpp"

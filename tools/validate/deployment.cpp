@@ -1,6 +1,7 @@
 #include "tools/validate/deployment.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
@@ -16,12 +17,6 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
 }
 
-std::string joined(const std::vector<std::string>& parts) {
-  std::string all;
-  for (const std::string& part : parts) all += (all.empty() ? "" : ", ") + part;
-  return all;
-}
-
 /// The `cluster:` and `engine:` keys, each only where it says something.
 std::string cluster_text(const Deployment& d, const std::string& gpu) {
   std::vector<std::string> keys{"gpu: " + gpu,
@@ -30,7 +25,7 @@ std::string cluster_text(const Deployment& d, const std::string& gpu) {
     keys.push_back(fmt::format("attention_data_parallel_size: {}", d.attention_data_parallel));
   if (d.expert_parallel > 1)
     keys.push_back(fmt::format("expert_parallel_size: {}", d.expert_parallel));
-  return joined(keys);
+  return fmt::format("{}", fmt::join(keys, ", "));
 }
 
 /// A checkpoint that is quantised as published is served as it is: "fp8" of DeepSeek-V3 is its own
@@ -52,7 +47,7 @@ std::string engine_text(const Deployment& d, const models::Architecture& model) 
   if (d.weights.empty() && model.quantization != models::Precision::bfloat16)
     keys.emplace_back("quantization: bfloat16");
   keys.insert(keys.end(), d.engine_keys.begin(), d.engine_keys.end());
-  return joined(keys);
+  return fmt::format("{}", fmt::join(keys, ", "));
 }
 
 /// "engine.preset: unknown engine 'x'": the first mistake without its place, so that the same

@@ -32,15 +32,13 @@ void inferencex_vllm(Deployment& server, const ClosedLoop& load) {
 /// (MAX_NUM_TOKENS, 0.75 of the free memory) and gptoss_fp4_h200_trt.sh (--max_batch_size
 /// $CONC, --max_num_tokens 20000, 0.85). Not modelled: batch_wait_timeout_iters of the first.
 void inferencex_trtllm(Deployment& server, const ClosedLoop& load) {
-  constexpr std::int64_t spare_tokens = 256;
   if (is(server, "gpt-oss-")) {
     set(server, "max_num_seqs: {}", load.concurrency);
     set(server, "max_num_batched_tokens: 20000");
     set(server, "gpu_memory_utilization: 0.85");
   } else if (is(server, "Llama-3.1-70B")) {
-    const std::int64_t tokens = load.prompt_tokens + load.output_tokens + spare_tokens;
-    set(server, "max_num_batched_tokens: {}", tokens);
-    set(server, "max_num_seqs: {}", std::min<std::int64_t>(2048, tokens));
+    set(server, "max_num_batched_tokens: {}", load.max_model_len());
+    set(server, "max_num_seqs: {}", std::min<std::int64_t>(2048, load.max_model_len()));
   } else if (is(server, "DeepSeek-")) {
     const std::int64_t tokens = (load.concurrency + load.prompt_tokens + 64 + 63) / 64 * 64;
     set(server, "max_num_batched_tokens: {}", tokens);

@@ -13,6 +13,10 @@ struct ClosedLoop {
   std::int64_t prompt_tokens = 1;
   std::int64_t output_tokens = 1;
   std::int64_t concurrency = 1;
+
+  /// The longest request, with room for a chat template's tokens: InferenceX's benchmark_lib.sh,
+  /// setup_eval_context.
+  [[nodiscard]] std::int64_t max_model_len() const { return prompt_tokens + output_tokens + 256; }
 };
 
 /// Gives a server the engine arguments with which its source starts it: README.md, *Servers*. Those

@@ -14,10 +14,6 @@
 namespace tokenline::validate {
 namespace {
 
-/// Room that a server leaves beyond isl + osl, for a chat template's tokens: InferenceX's
-/// benchmark_lib.sh, setup_eval_context. It has no other effect on a chunked scheduler.
-constexpr std::int64_t spare_tokens = 256;
-
 /// One line of the file.
 struct Measurement {
   int line = 0;
@@ -50,8 +46,8 @@ Measurement read(const TableRow& row) {
   m.concurrency = row.integer("concurrency");
   m.ttft_ms = row.positive("ttft_ms_mean");
   m.tpot_ms = row.positive("tpot_ms_mean");
-  m.server.engine_keys.push_back(fmt::format("max_model_len: {}", m.isl + m.osl + spare_tokens));
   const ClosedLoop load{m.isl, m.osl, m.concurrency};
+  m.server.engine_keys.push_back(fmt::format("max_model_len: {}", load.max_model_len()));
   if (runs_in_inferencex(m.server.model, m.isl, m.osl))
     apply_inferencex_recipe(m.server, m.engine, load);
   else

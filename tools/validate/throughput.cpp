@@ -52,8 +52,7 @@ Measurement read(const TableRow& row) {
               .pipeline_parallel = row.integer("pp"),
               .weights = m.dtype == "fp16" || m.dtype == "bf16" ? "" : m.dtype,
               .engine_keys = {fmt::format("max_model_len: {}", m.isl + m.osl)}};
-  // Before 1.0 the tables are of engines that TensorRT built, which no Python launches.
-  // Before 1.0 models ran as compiled engines, not in PyTorch.
+  // Before 1.0 the tables are of engines that TensorRT compiled, which no Python launches.
   if (m.version.starts_with("0.")) {
     m.server.engine_keys.emplace_back("host_launch_per_layer: 0 s");
     m.server.engine_keys.emplace_back("activation_quantization: fused");

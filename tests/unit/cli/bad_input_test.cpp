@@ -1,8 +1,5 @@
-#include <sys/wait.h>
-
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <cstdlib>
 #include <filesystem>
 #include <sstream>
 #include <string>
@@ -10,7 +7,7 @@
 
 #include "sim/config/node.hpp"
 #include "sim/report/run_directory.hpp"
-#include "tests/support/scratch.hpp"
+#include "tests/support/tool.hpp"
 #include "tests/unit/cli/bad_input/other_mistakes.hpp"
 #include "tests/unit/cli/bad_input/scenario_mistakes.hpp"
 #include "tests/unit/cli/bad_input/traffic_mistakes.hpp"
@@ -19,12 +16,6 @@ using namespace tokenline;
 using namespace tokenline::bad_input;
 
 namespace {
-
-struct Ran {
-  int exit_code = 0;
-  std::string out;
-  std::string err;
-};
 
 /// A copy of the correct files of tests/unit/cli/bad_input, for one mistake.
 class Correct : public Scratch {
@@ -46,16 +37,6 @@ class Correct : public Scratch {
       text.replace(at, mistake.passage.size(), mistake.becomes);
     }
     report::write_file(*this / file, text);
-  }
-
-  /// Runs `tokenline <arguments>` there.
-  [[nodiscard]] Ran execute(const std::string& arguments) const {
-    const std::string command = "cd '" + path() + "' && '" TOKENLINE_BINARY "' " + arguments +
-                                " >'" + *this / "stdout" + "' 2>'" + *this / "stderr" + "'";
-    const int status = std::system(command.c_str());
-    REQUIRE(WIFEXITED(status));
-    return {WEXITSTATUS(status), config::read_file(*this / "stdout"),
-            config::read_file(*this / "stderr")};
   }
 };
 
@@ -88,7 +69,7 @@ void check_all(const std::string& file, const std::string& arguments,
     INFO(mistake.what);
     const Correct folder;
     folder.change(file, mistake);
-    check_report(folder.execute(arguments), mistake.errors, mistake.hint);
+    check_report(execute(folder, arguments), mistake.errors, mistake.hint);
   }
 }
 
@@ -106,7 +87,7 @@ TEST_CASE("the files in which mistakes are made have none", "[cli]") {
   for (const char* arguments :
        {"run scenario.yaml", "run replay.yaml", "run azure.yaml", "run own_hardware.yaml",
         "run own_hardware.yaml --set cluster.tensor_parallel_size=2", "compare study.yaml"}) {
-    const Ran ran = folder.execute(arguments);
+    const Ran ran = execute(folder, arguments);
     INFO(arguments << ": " << ran.err);
     CHECK(ran.exit_code == 0);
     CHECK(ran.err.empty());
@@ -123,7 +104,7 @@ TEST_CASE("anchors, a byte order mark and Windows line ends are no mistakes", "[
   for (const char c : config::read_file(folder / "scenario.yaml"))
     text += c == '\n' ? std::string("\r\n") : std::string(1, c);
   report::write_file(folder / "scenario.yaml", text);
-  CHECK(folder.execute("run scenario.yaml").exit_code == 0);
+  CHECK(execute(folder, "run scenario.yaml").exit_code == 0);
 }
 
 TEST_CASE("what is no YAML, or not ours, is met at its place", "[cli]") {
@@ -214,14 +195,14 @@ TEST_CASE("a mistake of an override is met in the override", "[cli]") {
   const Correct folder;
   for (const Refused& refused : all) {
     INFO(refused.arguments);
-    check_report(folder.execute("run scenario.yaml --set '" + refused.arguments + "'"),
+    check_report(execute(folder, "run scenario.yaml --set '" + refused.arguments + "'"),
                  {"--set " + refused.arguments + refused.message}, refused.hint);
   }
 }
 
 TEST_CASE("mistakes of two overrides come in one go", "[cli]") {
   check_report(
-      Correct().execute("run scenario.yaml --set engine.block_size=0 --set engine.watermark=7"),
+      execute(Correct(), "run scenario.yaml --set engine.block_size=0 --set engine.watermark=7"),
       {"--set engine.block_size=0:1:1: error: engine.block_size: 0 is out of range",
        "--set engine.watermark=7:1:1: error: engine.watermark: 7 is out of range"},
       "");
@@ -241,7 +222,7 @@ TEST_CASE("a file that cannot be read is named", "[cli]") {
   const Correct folder;
   for (const Refused& refused : all) {
     INFO(refused.arguments);
-    check_report(folder.execute(refused.arguments), {refused.message}, refused.hint);
+    check_report(execute(folder, refused.arguments), {refused.message}, refused.hint);
   }
 }
 
@@ -264,7 +245,7 @@ TEST_CASE("a mistake of usage names the word, and the nearest one known", "[cli]
   };
   const Correct folder;
   for (const Refused& refused : all) {
-    const Ran ran = folder.execute(refused.arguments);
+    const Ran ran = execute(folder, refused.arguments);
     INFO(refused.arguments << ": " << ran.err);
     CHECK(ran.exit_code == 2);
     CHECK(ran.out.empty());

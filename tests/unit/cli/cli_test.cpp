@@ -1,14 +1,11 @@
-#include <sys/wait.h>
-
 #include <catch2/catch.hpp>
-#include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "sim/config/node.hpp"
 #include "sim/report/run_directory.hpp"
-#include "tests/support/scratch.hpp"
+#include "tests/support/tool.hpp"
 #include "tests/unit/report/builders.hpp"
 
 using namespace tokenline;
@@ -17,29 +14,6 @@ using Catch::Contains;
 using report::write_file;
 
 namespace {
-
-struct Ran {
-  int exit_code = 0;
-  std::string out;
-  std::string err;
-};
-
-const std::string binary = "'" TOKENLINE_BINARY "' ";
-
-/// Runs a shell command in the scratch folder.
-Ran shell(const Scratch& scratch, const std::string& command) {
-  const std::string all = "cd '" + scratch.path() + "' && { " + command + "; } >'" +
-                          scratch / "stdout" + "' 2>'" + scratch / "stderr" + "'";
-  const int status = std::system(all.c_str());
-  REQUIRE(WIFEXITED(status));
-  return {WEXITSTATUS(status), config::read_file(scratch / "stdout"),
-          config::read_file(scratch / "stderr")};
-}
-
-/// Runs `tokenline <arguments>` there.
-Ran execute(const Scratch& scratch, const std::string& arguments) {
-  return shell(scratch, binary + arguments);
-}
 
 /// A folder with small.yaml, which passes, and failing.yaml, whose assert fails.
 class Folder : public Scratch {
@@ -132,7 +106,7 @@ TEST_CASE("a full disk and a closed pipe are reported", "[cli]") {
   CHECK_THAT(full.err, Contains("standard output"));
   // The reader has gone by the time the report is written.
   const Ran pipe =
-      shell(folder, "{ sleep 0.3; " + binary + "run small.yaml; echo $? >code; } | true");
+      shell(folder, "{ sleep 0.3; " + tool + "run small.yaml; echo $? >code; } | true");
   CHECK(config::read_file(folder / "code") == "2\n");
   CHECK_THAT(pipe.err, Contains("standard output: Broken pipe"));
 }

@@ -12,7 +12,7 @@ namespace {
 const Heads llama{32, 8, 128};  // Llama-3.1-8B
 
 AttentionPricer pricer(const Gpu& gpu, const Heads& heads = llama) {
-  return {gpu, gpu.measured_prefill, DecodeKernel::flash_decoding, heads, 2};
+  return {gpu, usual_prefill(gpu.generation), DecodeKernel::flash_decoding, heads, 2};
 }
 
 /// Round numbers, fa2, with one shape of `llama` in the grid under `fits`.

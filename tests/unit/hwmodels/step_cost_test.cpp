@@ -20,7 +20,7 @@ StepSetup setup(const std::string& model, const std::string& gpu, std::int64_t t
   setup.model = models::load_model(model);
   setup.gpu = load_gpu(gpu);
   setup.parallelism = {tensor, data, expert};
-  setup.prefill_kernel = setup.gpu.measured_prefill;
+  setup.prefill_kernel = usual_prefill(setup.gpu.generation);
   setup.max_tokens = 2048;
   setup.max_sequences = 256;
   return setup;

@@ -1,33 +1,19 @@
 // The command line of `tokenline validate`: files, exit codes, messages.
-#include <sys/wait.h>
-
 #include <catch2/catch.hpp>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "sim/config/node.hpp"
 #include "sim/report/run_directory.hpp"
-#include "tests/support/scratch.hpp"
+#include "tests/support/tool.hpp"
 
 using namespace tokenline;
 using Catch::Contains;
 
 namespace {
 
-struct Ran {
-  int exit_code = 0;
-  std::string out;
-  std::string err;
-};
-
 /// Runs `tokenline validate <arguments>` in the scratch folder.
-Ran execute(const Scratch& scratch, const std::string& arguments) {
-  const std::string all =
-      "cd '" + scratch.path() + "' && '" TOKENLINE_BINARY "' validate " + arguments + " >out 2>err";
-  const int status = std::system(all.c_str());
-  REQUIRE(WIFEXITED(status));
-  return {WEXITSTATUS(status), config::read_file(scratch / "out"),
-          config::read_file(scratch / "err")};
+Ran validate(const Scratch& scratch, const std::string& arguments) {
+  return execute(scratch, "validate " + arguments);
 }
 
 /// A folder with s.csv, two rows of which one can be simulated.
@@ -47,7 +33,7 @@ class Folder : public Scratch {
 
 TEST_CASE("validate prints one overall line per metric, last", "[validate][cli]") {
   const Folder folder;
-  const Ran ran = execute(folder, "silicon s.csv --csv r.csv --json r.json");
+  const Ran ran = validate(folder, "silicon s.csv --csv r.csv --json r.json");
   CHECK(ran.exit_code == 0);
   CHECK(ran.err.empty());
   CHECK_THAT(ran.out, Contains("\n     1  GPU 'tpu' is not in the catalog\n"));
@@ -61,8 +47,8 @@ TEST_CASE("validate prints one overall line per metric, last", "[validate][cli]"
 
 TEST_CASE("two runs of validate print and write the same bytes", "[validate][cli]") {
   const Folder folder;
-  const Ran one = execute(folder, "silicon s.csv --csv 1.csv --json 1.json");
-  const Ran two = execute(folder, "silicon s.csv --csv 2.csv --json 2.json");
+  const Ran one = validate(folder, "silicon s.csv --csv 1.csv --json 1.json");
+  const Ran two = validate(folder, "silicon s.csv --csv 2.csv --json 2.json");
   CHECK(one.out == two.out);
   CHECK(config::read_file(folder / "1.csv") == config::read_file(folder / "2.csv"));
   CHECK(config::read_file(folder / "1.json") == config::read_file(folder / "2.json"));
@@ -71,20 +57,20 @@ TEST_CASE("two runs of validate print and write the same bytes", "[validate][cli
 TEST_CASE("a mean error above the ceiling is exit code 1, the report still printed",
           "[validate][cli]") {
   const Folder folder;
-  CHECK(execute(folder, "silicon s.csv --max-mean-ape 1000").exit_code == 0);
-  const Ran ran = execute(folder, "silicon s.csv --max-mean-ape 0");
+  CHECK(validate(folder, "silicon s.csv --max-mean-ape 1000").exit_code == 0);
+  const Ran ran = validate(folder, "silicon s.csv --max-mean-ape 0");
   CHECK(ran.exit_code == 1);
   CHECK_THAT(ran.out, Contains("\noverall metric=ttft_mean "));
   // Nothing predicted is no error of zero.
-  CHECK(execute(folder, "silicon s.csv --where gpu=tpu --max-mean-ape 1000").exit_code == 1);
-  CHECK(execute(folder, "silicon s.csv --where gpu=tpu").exit_code == 0);
+  CHECK(validate(folder, "silicon s.csv --where gpu=tpu --max-mean-ape 1000").exit_code == 1);
+  CHECK(validate(folder, "silicon s.csv --where gpu=tpu").exit_code == 0);
 }
 
 TEST_CASE("mistakes in files and options are exit code 2 with a hint", "[validate][cli]") {
   const Folder folder;
   report::write_file(folder / "bad.csv", "model,gpu\na,b\n");
   const auto refuses = [&](const std::string& arguments, const std::string& message) {
-    const Ran ran = execute(folder, arguments);
+    const Ran ran = validate(folder, arguments);
     INFO(arguments);
     CHECK(ran.exit_code == 2);
     CHECK(ran.out.empty());
@@ -106,9 +92,9 @@ TEST_CASE("mistakes in files and options are exit code 2 with a hint", "[validat
 
 TEST_CASE("every comparison explains itself", "[validate][cli]") {
   const Scratch folder;
-  CHECK_THAT(execute(folder, "--help").out, Contains("\n  silicon ") && Contains("\n  all "));
+  CHECK_THAT(validate(folder, "--help").out, Contains("\n  silicon ") && Contains("\n  all "));
   for (const char* what : {"silicon", "requests", "throughput", "attention", "all"}) {
-    const Ran ran = execute(folder, std::string(what) + " --help");
+    const Ran ran = validate(folder, std::string(what) + " --help");
     CHECK(ran.exit_code == 0);
     CHECK_THAT(ran.out, Contains("usage: tokenline validate " + std::string(what)));
   }
