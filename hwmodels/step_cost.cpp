@@ -23,15 +23,15 @@ constexpr std::array<std::string_view, operator_kinds> kind_names{
 
 std::string refuse_degree(const StepSetup& setup) {
   const models::Parallelism& parallelism = setup.parallelism;
-  if (parallelism.tensor < 1 || parallelism.data < 1 || parallelism.expert < 1)
-    return "degrees of parallelism must be at least 1";
   if (std::string mistake = models::first_sharding_mistake(setup.model, parallelism);
       !mistake.empty())
     return mistake;
   if (parallelism.gpus() > setup.gpu.gpus_per_node)
     return fmt::format("a replica of {} GPUs spans nodes of {}: networks are not priced yet",
                        parallelism.gpus(), setup.gpu.gpus_per_node);
-  for (const models::Collective& op : models::operators(setup.model, parallelism).collectives)
+  // The last stage has every collective that there is.
+  const std::int64_t last = parallelism.pipeline - 1;
+  for (const models::Collective& op : models::operators(setup.model, parallelism, last).collectives)
     if (!CollectivePricer::priced(setup.gpu, op.op, op.gpus))
       return fmt::format(
           "{} over {} GPUs was not measured on {}, whose datasheet states no interconnect",
@@ -70,20 +70,21 @@ std::string StepCost::first_refusal(const StepSetup& setup) {
   return refuse_degree(setup);
 }
 
-StepCost::StepCost(const StepSetup& setup) : setup_(setup) {
+StepCost::StepCost(const StepSetup& setup, std::int64_t stage) : setup_(setup) {
   if (const std::string refusal = first_refusal(setup); !refusal.empty())
     throw std::invalid_argument(refusal);
   if (setup.max_tokens < 1 || setup.max_sequences < 1)
     throw std::invalid_argument("a step holds at least one token and one sequence");
-  operators_ = models::operators(setup.model, setup.parallelism);
+  operators_ = models::operators(setup.model, setup.parallelism, stage);
   heads_ = {operators_.q_heads, operators_.kv_heads, operators_.head_dim};
   if (operators_.mla)
     mla_.emplace(setup_.gpu, *operators_.mla, setup.kv_element);
   else
     attention_.emplace(setup_.gpu, setup.prefill_kernel, setup.decode_kernel, heads_,
                        setup.kv_element);
-  weights_ = models::weight_bytes(setup.model, setup.parallelism);
-  kv_per_token_ = models::kv_bytes_per_token(setup.model, setup.parallelism, setup.kv_element);
+  weights_ = models::weight_bytes(setup.model, setup.parallelism, stage);
+  kv_per_token_ =
+      models::kv_bytes_per_token(setup.model, setup.parallelism, setup.kv_element, stage);
   build_tables();
 }
 
@@ -136,6 +137,7 @@ void StepCost::build_tables() {
   if (operators_.experts) add_experts(by_tokens_, *operators_.experts);
 
   by_sampled_.resize(static_cast<std::size_t>(ceil_div(setup_.max_sequences, groups)) + 1);
+  if (operators_.lm_head.count == 0) return;
   add_gemm(by_sampled_, operators_.lm_head);
   add_elementwise(by_sampled_, operators_.sampler);
 }
@@ -236,7 +238,8 @@ Bytes StepCost::activations(std::int64_t tokens, std::int64_t sampled,
                    real(own * 2 * model.hidden_size));
     bytes = std::max(bytes, experts);
   }
-  bytes += (element + 4.0) * real(ceil_div(sampled, setup_.parallelism.data) * model.vocab_size);
+  if (operators_.lm_head.count > 0)
+    bytes += (element + 4.0) * real(ceil_div(sampled, setup_.parallelism.data) * model.vocab_size);
   if (setup_.prefill_kernel == PrefillKernel::naive)
     bytes += 2.0 * element * real(score_elements) * real(heads_.q);
   return Bytes(bytes);

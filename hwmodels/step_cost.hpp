@@ -112,16 +112,17 @@ struct Price {
   }
 };
 
-/// Prices forward passes of one model on one replica. Everything proportional to tokens comes from
-/// tables built once; a call costs O(1 + chunks). Host time is not included, nor are the gathering
-/// of logits across ranks and the overlap of kernels. With attention data parallelism the sequences
-/// are spread evenly over the groups, which run in step. More work is not always slower: libraries
-/// choose other kernels at other sizes, and the measurements show it.
+/// Prices forward passes through one pipeline stage of a replica: all of the model where there is
+/// one stage. Everything proportional to tokens comes from tables built once; a call costs O(1 +
+/// chunks). Host time is not included, nor are the gathering of logits across ranks and the overlap
+/// of kernels. With attention data parallelism the sequences are spread evenly over the groups,
+/// which run in step. More work is not always slower: libraries choose other kernels at other
+/// sizes, and the measurements show it.
 class StepCost {
  public:
   /// Throws std::invalid_argument for a setup that cannot be priced; first_refusal() says why
   /// beforehand.
-  explicit StepCost(const StepSetup& setup);
+  explicit StepCost(const StepSetup& setup, std::int64_t stage = 0);
   StepCost(const StepCost&) = delete;
   StepCost& operator=(const StepCost&) = delete;
 
@@ -133,15 +134,17 @@ class StepCost {
   /// least `decode_sequences`; chunks are not empty.
   [[nodiscard]] Price price(const StepShape& shape) const;
 
-  /// Weights on one GPU: sharded matrices, embedding and LM head; norms and biases replicated.
+  /// Weights on one GPU of the stage: sharded matrices, embedding and LM head; norms and biases
+  /// replicated.
   [[nodiscard]] Bytes weights() const { return weights_; }
-  /// KV of one token on one GPU.
+  /// KV of one token on one GPU of the stage.
   [[nodiscard]] Bytes kv_per_token() const { return kv_per_token_; }
   /// Peak of live activations on one GPU in a step of `tokens` tokens of which `sampled` are
   /// sampled: the residual stream, its normed copy and the widest layer intermediates (gate_up and
-  /// its activation, qkv and the attention output, or the rows of chosen experts) at 16 bit, logits
-  /// of the whole vocabulary at 16 and 32 bit. `score_elements` is the largest new × (past + new)
-  /// product of one chunk: only naive attention stores scores, S and P of one layer at 16 bit.
+  /// its activation, qkv and the attention output, or the rows of chosen experts) at 16 bit, in the
+  /// last stage logits of the whole vocabulary at 16 and 32 bit. `score_elements` is the largest
+  /// new × (past + new) product of one chunk: only naive attention stores scores, S and P of one
+  /// layer at 16 bit.
   [[nodiscard]] Bytes activations(std::int64_t tokens, std::int64_t sampled,
                                   std::int64_t score_elements) const;
 

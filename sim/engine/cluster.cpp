@@ -18,7 +18,7 @@ Cluster::Cluster(Scenario& scenario) : scenario_(scenario) {
                          .listener = *this,
                          .config = scenario.engine,
                          .cost = *scenario.cost,
-                         .memory = scenario.memory,
+                         .memory = scenario.stage_memory,
                          .scheduler = policies.scheduler.at(scenario.engine.scheduler).make(),
                          .restart_delay = scenario.cluster.restart_delay,
                          .index = static_cast<std::uint32_t>(i)}));
@@ -148,7 +148,7 @@ std::vector<InstanceStats> Cluster::snapshot() const {
 QueueDepth Cluster::queue_depth() const {
   QueueDepth depth{.when = simulation_.now()};
   for (const auto& instance : instances_) {
-    depth.running += instance->running();
+    depth.running += instance->in_batches();
     depth.waiting += instance->queue_length();
   }
   return depth;

@@ -22,6 +22,7 @@ constexpr std::string_view preset_file_prefix = "<preset ";
 /// max_model_len where no model says how many positions it has.
 constexpr std::int64_t default_positions = 4096;
 constexpr std::array<std::string_view, 2> decode_names{"plain", "flash_decoding"};
+constexpr std::array<std::string_view, 3> slot_names{"shared", "split", "each"};
 constexpr std::array<std::string_view, 4> sizing_names{"profiled", "free_fraction",
                                                        "static_reserve", "on_demand"};
 /// Schedulers that compute a prompt in pieces, however small the budget of a step.
@@ -76,6 +77,17 @@ void read_precisions(Reader& engine, EngineConfig& config) {
   config.kv_element = kv == "fp8" ? 1 : 2;
 }
 
+PipelineSlots read_pipeline_slots(Reader& engine) {
+  const std::vector<std::string> words(slot_names.begin(), slot_names.end());
+  const std::string word =
+      engine.word({"pipeline_slots",
+                   "Sequences of a micro-batch with pipeline_parallel_size. shared: any number, "
+                   "max_num_seqs in "
+                   "all; split: max_num_seqs / pipeline_parallel_size; each: max_num_seqs."},
+                  words, words.front());
+  return static_cast<PipelineSlots>(std::ranges::find(words, word) - words.begin());
+}
+
 hw::DecodeKernel read_decode_attention(Reader& engine) {
   const std::vector<std::string> choices(decode_names.begin(), decode_names.end());
   const std::string word =
@@ -100,6 +112,7 @@ void read_batching(Reader& engine, const std::optional<models::Architecture>& mo
                   policies.scheduler.names());
   config.max_num_seqs =
       engine.integer({"max_num_seqs", "Most sequences that run at a time."}, {1, 65'536});
+  config.pipeline_slots = read_pipeline_slots(engine);
   config.max_model_len =
       engine.integer({"max_model_len", "Most tokens of a request, prompt and answer together.",
                       "the positions of the model"},

@@ -39,6 +39,13 @@ enum class HostOverlap {
   async,  ///< During the step: the GPU waits for what outlasts it, and for the gap.
 };
 
+/// What of max_num_seqs a micro-batch of a pipeline may hold.
+enum class PipelineSlots {
+  shared,  ///< All; all micro-batches together hold no more.
+  split,   ///< Its equal share.
+  each,    ///< All, whatever the others hold.
+};
+
 /// What the host does for a step.
 struct HostWork {
   std::int64_t sequences = 0;         ///< Decodes and pieces of prompts.
@@ -55,6 +62,7 @@ struct EngineConfig {
   std::string scheduler;
   bool prompts_whole = true;  ///< The scheduler computes a prompt in one step.
   std::int64_t max_num_seqs = 0;
+  PipelineSlots pipeline_slots = PipelineSlots::shared;
   std::int64_t max_num_batched_tokens = 0;
   std::int64_t max_model_len = 0;
   double gpu_memory_utilization = 0.0;
@@ -82,7 +90,8 @@ struct EngineConfig {
   Seconds host_gap;
   Seconds host_gap_per_sequence;
   std::string expert_load;  ///< How unevenly tokens choose experts: StepSetup::expert_load.
-  /// A step is decided on when the one before it starts: what arrives later waits for the next.
+  /// A step is decided on when the one before it starts: what arrives later waits for the next. Not
+  /// with a pipeline, whose steps under way are what an engine decides ahead.
   bool schedule_ahead = false;
 
   /// The part of a step in which the GPU waits for the host, beside `gpu` of GPU time.

@@ -1,6 +1,7 @@
 #include "sim/engine/instance.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace tokenline {
 
@@ -14,15 +15,22 @@ Instance::Instance(Wiring wiring)
       scheduler_(std::move(wiring.scheduler)),
       restart_delay_(wiring.restart_delay),
       index_(wiring.index),
-      pool_(memory_.blocks),
-      batch_(store_, config_.pool_block_size(), config_.max_model_len),
-      gaps_(log_.token_gaps.size()) {
-  limits_ = {.max_num_seqs = memory_.groups * config_.max_num_seqs,
-             .max_num_batched_tokens = memory_.groups * config_.max_num_batched_tokens,
+      pool_(memory_.front().blocks),
+      idle_(cost_.stages()),
+      stage_free_(cost_.stages()),
+      stage_times_(cost_.stages()) {
+  limits_ = {.max_num_seqs = memory_.front().groups * config_.max_num_seqs,
+             .max_num_batched_tokens = memory_.front().groups * config_.max_num_batched_tokens,
              .block_size = config_.pool_block_size(),
-             .watermark_blocks = config_.watermark_blocks(memory_.blocks)};
+             .watermark_blocks = config_.watermark_blocks(pool_.total())};
+  micro_batches_.reserve(cost_.stages());
+  for (std::size_t i = 0; i < cost_.stages(); ++i)
+    micro_batches_.emplace_back(store_, limits_.block_size, config_.max_model_len,
+                                log_.token_gaps.size());
+  std::iota(idle_.begin(), idle_.end(), 0U);
   // Before its first step an instance holds its weights, and its pool where that is reserved.
-  stats_.hbm_peak = memory_.in_use(config_.kv_sizing, 0, Bytes(0.0));
+  for (const MemoryPlan& stage : memory_)
+    stats_.hbm_peak = std::max(stats_.hbm_peak, stage.in_use(config_.kv_sizing, 0, Bytes(0.0)));
   stats_.hbm_peak_asked = stats_.hbm_peak;
 }
 
@@ -38,150 +46,180 @@ void Instance::enqueue(std::uint32_t request) {
   sequence.prefill_tokens = record.prompt_tokens;
   waiting_.push_back(id);
   ++outstanding_;
-  begin_waiting(sequence);
+  sequence.since = simulation_.now();
   stats_.peak_waiting = std::max(stats_.peak_waiting, queue_length());
-  if (!stepping_ && !down_) wake();
+  // A host with steps under way waits for the first of them to end.
+  if (down_ || decide_at_ || !under_way_.empty()) return;
+  decide_at_ = simulation_.now();
+  wait_for(*decide_at_, Phase::decision);
 }
 
-void Instance::wake() {
-  if (decision_pending_) return;
-  decision_pending_ = true;
-  simulation_.at(simulation_.now(), Phase::decision, [this] { run_steps(); });
+void Instance::wait_for(TimePoint when, Phase phase) {
+  simulation_.at(when, phase, [this, phase] {
+    if (phase == Phase::completion)
+      finish_step(micro_batches_[under_way_.front()]);
+    else
+      start_steps();
+    advance();
+  });
 }
 
-void Instance::run_steps() {
-  decision_pending_ = false;
-  while (start_step()) {
-    if (!simulation_.try_advance(boundary_, Phase::completion)) {
-      simulation_.at(boundary_, Phase::completion, [this] { after_step(); });
+void Instance::advance() {
+  while (decide_at_ || !under_way_.empty()) {
+    // At the same instant a step ends before the next decision.
+    const bool decides =
+        under_way_.empty() || (decide_at_ && *decide_at_ < micro_batches_[under_way_.front()].end);
+    const TimePoint when = decides ? *decide_at_ : micro_batches_[under_way_.front()].end;
+    const Phase phase = decides ? Phase::decision : Phase::completion;
+    if (!simulation_.try_advance(when, phase)) {
+      wait_for(when, phase);
       return;
     }
-    finish_step();
-    if (!simulation_.try_advance(boundary_, Phase::decision)) {
-      wake();
-      return;
-    }
+    if (decides)
+      start_steps();
+    else
+      finish_step(micro_batches_[under_way_.front()]);
   }
 }
 
-void Instance::after_step() {
-  finish_step();
-  if (simulation_.try_advance(boundary_, Phase::decision))
-    run_steps();
-  else
-    wake();
+void Instance::start_steps() {
+  decide_at_.reset();
+  while (!idle_.empty() && start_any()) {
+    if (idle_.empty() || host_free_ == simulation_.now()) continue;
+    decide_at_ = host_free_;
+    return;
+  }
+  TOKENLINE_CHECK(down_ || !under_way_.empty() || (waiting_.empty() && running_count_ == 0),
+                  "at {} ns instance {} has {} waiting and {} running requests and no step to do",
+                  simulation_.now().time_since_epoch().count(), index_, queue_length(),
+                  in_batches());
+}
+
+bool Instance::start_any() {
+  // Where slots are shared one batch is made of all that can run; else each has its turn.
+  if (config_.pipeline_slots == PipelineSlots::shared)
+    std::ranges::stable_partition(
+        idle_, [this](std::uint32_t i) { return micro_batches_[i].running_count > 0; });
+  bool tried_empty = false;
+  for (std::size_t i = 0; i < idle_.size(); ++i) {
+    const std::uint32_t micro_batch = idle_[i];
+    const bool empty = micro_batches_[micro_batch].running_count == 0;
+    if (empty && tried_empty) continue;  // One is as good as another.
+    tried_empty = tried_empty || empty;
+    if (start_step(micro_batch)) {
+      idle_.erase(idle_.begin() + static_cast<std::ptrdiff_t>(i));
+      under_way_.push_back(micro_batch);
+      return true;
+    }
+    if (down_) return false;
+  }
+  return false;
 }
 
 void Instance::look_at_queue() {
   // An engine that decides ahead has looked when the step that just ended started; one that had
-  // nothing to do looks at once.
-  if (!config_.schedule_ahead || (running_count_ == 0 && visible_ == 0)) visible_ = queue_length();
+  // nothing to do looks at once. With a pipeline the steps under way are what it decides ahead.
+  const bool ahead = config_.schedule_ahead && micro_batches_.size() == 1;
+  if (!ahead || (running_count_ == 0 && visible_ == 0)) visible_ = queue_length();
 }
 
-bool Instance::start_step() {
-  boundary_ = simulation_.now();
+void Instance::set_slots() {
+  const std::int64_t all = memory_.front().groups * config_.max_num_seqs;
+  // What the partly prefilled sequence holds elsewhere it may take along.
+  const std::int64_t others = running_elsewhere() - (partial_elsewhere() ? 1 : 0);
+  switch (config_.pipeline_slots) {
+    case PipelineSlots::shared:
+      limits_.max_num_seqs = all - others;
+      return;
+    case PipelineSlots::split:
+      limits_.max_num_seqs =
+          std::max<std::int64_t>(1, all / static_cast<std::int64_t>(micro_batches_.size()));
+      return;
+    case PipelineSlots::each:
+      limits_.max_num_seqs = all;
+      return;
+  }
+}
+
+bool Instance::start_step(std::uint32_t micro_batch) {
+  deciding_ = micro_batch;
+  settle_queue();
+  settle_pause();
   look_at_queue();
+  set_slots();
   do {
     plan_.clear();
-    if (waiting_.empty() && running_count_ == 0) return false;
+    if (visible_ == 0 && running() == 0) return false;
     scheduler_->plan(*this, plan_);
     apply_plan();
     // A plan that only preempts has freed blocks for another one at the same instant.
-  } while (pieces_.empty() && !plan_.decode && plan_.preemptions > 0);
-  TOKENLINE_CHECK(!pieces_.empty() || plan_.decode,
-                  "at {} ns instance {} has {} waiting and {} running requests and no step to do",
-                  simulation_.now().time_since_epoch().count(), index_, queue_length(), running());
-  const Bytes asked = memory_.in_use(config_.kv_sizing, pool_.used(), step_activations());
+  } while (here().pieces.empty() && !plan_.decode && plan_.preemptions > 0);
+  TOKENLINE_CHECK((visible_ == 0) == (plan_.blocked == Blocked::nothing),
+                  "at {} ns {} requests wait and the scheduler gives {} as the reason",
+                  simulation_.now().time_since_epoch().count(), visible_,
+                  static_cast<int>(plan_.blocked));
+  known_ = visible_;
+  blocked_ = plan_.blocked;
+  visible_ = queue_length();
+  if (here().pieces.empty() && !plan_.decode) return false;
+  const Bytes asked = memory_asked();
   stats_.hbm_peak_asked = std::max(stats_.hbm_peak_asked, asked);
-  if (asked > memory_.capacity) {
+  if (asked > memory_.front().capacity) {
     crash();
     return false;
   }
   stats_.hbm_peak = std::max(stats_.hbm_peak, asked);
   price_step();
-  visible_ = queue_length();
-  stepping_ = true;
   return true;
 }
 
-void Instance::finish_step() {
-  stepping_ = false;
-  if (plan_.decode) {
-    last_decode_ = simulation_.now();
-    gaps_.decoded(last_decode_, log_.token_gaps);
-    stats_.emitted_tokens += batch_.size();
-    stats_.decoded_tokens += batch_.size();
-    batch_.advance();
-    for (const SequenceId id : batch_.finished()) {
+void Instance::finish_step(MicroBatch& batch) {
+  idle_.push_back(under_way_.front());
+  under_way_.pop_front();
+  const TimePoint now = simulation_.now();
+  if (batch.decodes) {
+    batch.last_decode = now;
+    batch.gaps.decoded(now, log_.token_gaps);
+    stats_.emitted_tokens += batch.decoding.size();
+    stats_.decoded_tokens += batch.decoding.size();
+    batch.decoding.advance();
+    for (const SequenceId id : batch.decoding.finished()) {
       Sequence& sequence = store_[id];
-      batch_.leave(id);
-      if (sequence.measured) gaps_.stopped(simulation_.now(), sequence.class_index, true);
+      batch.decoding.leave(id);
+      if (sequence.measured) batch.gaps.stopped(now, sequence.class_index, true);
       end_decoding(sequence);
-      complete(id);
+      complete(batch, id);
     }
   }
-  deliver_prefills();
-  if (running_count_ == 0) release_held();
+  deliver_prefills(batch);
+  if (batch.running_count == 0) release_held(batch);
+  if (!decide_at_) decide_at_ = std::max(now, host_free_);
 }
 
-void Instance::deliver_prefills() {
-  for (const PrefillPiece& piece : pieces_) {
+void Instance::deliver_prefills(MicroBatch& batch) {
+  for (const PrefillPiece& piece : batch.pieces) {
     Sequence& sequence = store_[piece.id];
     sequence.stored += piece.chunk.new_tokens;
-    prefilling_stored_ += piece.chunk.new_tokens;
-    if (piece.last)
-      emit_token(piece.id);
-    else
-      partial_ = piece.id;
+    --sequence.under_way;
+    if (piece.last) emit_token(batch, piece.id);
   }
-  pieces_.clear();
-}
-
-void Instance::crash() {
-  ++stats_.restarts;
-  down_ = true;
-  std::vector<std::uint32_t> lost;
-  while (!running_.empty()) {
-    const SequenceId id = running_.front();
-    const Sequence& sequence = store_[id];
-    lost.push_back(sequence.request);
-    if (sequence.stored == sequence.prefill_tokens) {  // it decodes
-      const bool stepped = batch_.stored(id) > sequence.stored;
-      batch_.leave(id);
-      if (sequence.measured) gaps_.stopped(sequence.last_token, sequence.class_index, stepped);
-    }
-    stats_.discarded_tokens += sequence.generated;
-    stats_.lost_kv_tokens += sequence.stored;
-    remove_running(id);
-    store_.destroy(id);
-  }
-  for (const SequenceId id : waiting_) {
-    lost.push_back(store_[id].request);
-    stats_.discarded_tokens += store_[id].generated;
-    store_.destroy(id);
-  }
-  waiting_.clear();
-  visible_ = 0;
-  pieces_.clear();
-  partial_ = no_sequence;
-  prefilling_stored_ = 0;
-  release_held();
-  pool_.clear();
-  outstanding_ = 0;
-  boundary_ = simulation_.now() + restart_delay_;
-  stats_.down += restart_delay_;
-  simulation_.at(boundary_, Phase::completion, [this] { recover(); });
-  for (const std::uint32_t request : lost) listener_.crashed(request);
+  batch.pieces.clear();
 }
 
 void Instance::recover() {
   down_ = false;
-  if (!waiting_.empty()) wake();
+  const TimePoint now = simulation_.now();
+  for (const SequenceId id : waiting_)
+    record(store_[id]).parts[Part::restart] += now - store_[id].since;
+  decided_ = now;
+  if (waiting_.empty()) return;
+  decide_at_ = now;
+  wait_for(now, Phase::decision);
 }
 
 InstanceStats Instance::stats() const {
   InstanceStats stats = stats_;
-  stats.as_of = stepping_ || down_ ? boundary_ : simulation_.now();
+  stats.as_of = !under_way_.empty() || down_ ? boundary_ : simulation_.now();
   stats.kv_peak_blocks = pool_.peak_used();
   stats.recomputed_tokens += pool_.overwritten() * limits_.block_size;
   return stats;

@@ -8,21 +8,20 @@
 #include <string>
 #include <vector>
 
-#include "hwmodels/step_cost.hpp"
-#include "sim/engine/decode_batch.hpp"
+#include "hwmodels/replica_cost.hpp"
 #include "sim/engine/engine_config.hpp"
 #include "sim/engine/instance_stats.hpp"
 #include "sim/engine/kv_pool.hpp"
 #include "sim/engine/memory_plan.hpp"
+#include "sim/engine/micro_batch.hpp"
 #include "sim/engine/request_log.hpp"
-#include "sim/engine/token_gaps.hpp"
 #include "sim/kernel/simulation.hpp"
 
 namespace tokenline {
 
-/// One engine replica: waiting queue, running sequences, KV pool and step loop. A step costs
-/// O(1 + requests that enter or leave the batch in it); between events of others the loop runs
-/// without touching the event set.
+/// One engine replica: waiting queue, running sequences in micro-batches, KV pool and step loop. A
+/// step costs O(stages + requests that enter or leave the batch in it); between events of others
+/// the loop runs without touching the event set.
 class Instance final : private SchedulerView {
  public:
   /// All references must outlive the instance.
@@ -31,8 +30,8 @@ class Instance final : private SchedulerView {
     RequestLog& log;
     InstanceListener& listener;
     const EngineConfig& config;
-    const hw::StepCost& cost;
-    const MemoryPlan& memory;
+    const hw::ReplicaCost& cost;
+    const std::vector<MemoryPlan>& memory;  ///< By stage.
     std::unique_ptr<Scheduler> scheduler;
     Duration restart_delay;
     std::uint32_t index;
@@ -47,13 +46,11 @@ class Instance final : private SchedulerView {
   /// Requests sent here that have not ended.
   [[nodiscard]] std::int64_t outstanding() const { return outstanding_; }
   [[nodiscard]] bool up() const { return !down_; }
-  /// Counters up to the end of the step or restart under way, or up to now without one.
+  /// Counters up to the end of the last step or restart under way, or up to now without one.
   [[nodiscard]] InstanceStats stats() const;
   [[nodiscard]] const KvPool& pool() const { return pool_; }
-  /// Sequences in the batch, and requests in the queue.
-  [[nodiscard]] std::int64_t running() const override {
-    return running_count_ + static_cast<std::int64_t>(held_.size());
-  }
+  /// Sequences in all batches, and requests in the queue.
+  [[nodiscard]] std::int64_t in_batches() const { return running_count_ + held_count_; }
   [[nodiscard]] std::int64_t queue_length() const {
     return static_cast<std::int64_t>(waiting_.size());
   }
@@ -65,15 +62,24 @@ class Instance final : private SchedulerView {
     Duration stretched{};
     Duration stalled{};
   };
-  struct PrefillPiece {
-    SequenceId id = no_sequence;
-    hw::Chunk chunk;
-    bool last = false;  ///< Completes the prefill: a token is sampled.
+  /// The way of a step through the pipeline.
+  struct Passage {
+    hw::Price price;  ///< Mean of a stage.
+    Duration gpu{};   ///< Of all stages together.
+    Duration host{};
+    Duration waiting{};  ///< For the host's last step and for busy stages.
+    TimePoint end{};
   };
 
-  // SchedulerView
-  [[nodiscard]] std::int64_t decoding() const override { return batch_.size(); }
-  [[nodiscard]] std::int64_t decode_growth() const override { return batch_.growth(); }
+  // SchedulerView, of the micro-batch that is decided about
+  [[nodiscard]] std::int64_t running() const override {
+    return own_slots() + (joins_partial() ? 1 : 0);
+  }
+  [[nodiscard]] std::int64_t running_elsewhere() const override {
+    return in_batches() - own_slots();
+  }
+  [[nodiscard]] std::int64_t decoding() const override { return here().decoding.size(); }
+  [[nodiscard]] std::int64_t decode_growth() const override { return here().decoding.growth(); }
   [[nodiscard]] std::int64_t free_blocks() const override { return pool_.free(); }
   [[nodiscard]] std::optional<PartialPrefill> partial() const override;
   [[nodiscard]] std::int64_t waiting() const override { return visible_; }
@@ -94,40 +100,65 @@ class Instance final : private SchedulerView {
   [[nodiscard]] RunningView running_from_back(std::int64_t i) const override;
 
   // instance.cpp: the loop
-  void wake();
-  void run_steps();
-  bool start_step();
+  [[nodiscard]] const MicroBatch& here() const { return micro_batches_[deciding_]; }
+  [[nodiscard]] MicroBatch& here() { return micro_batches_[deciding_]; }
+  void advance();
+  void wait_for(TimePoint when, Phase phase);
+  void start_steps();
+  bool start_any();
+  bool start_step(std::uint32_t micro_batch);
+  void set_slots();
   void look_at_queue();
-  void after_step();
-  void finish_step();
-  void deliver_prefills();
+  void finish_step(MicroBatch& batch);
+  void deliver_prefills(MicroBatch& batch);
   void recover();
+
+  // instance_crash.cpp: everything is lost
   void crash();
+  void lose(MicroBatch& batch, std::vector<SequenceId>& lost);
 
   // instance_batch.cpp: sequences in and out of the batch
+  [[nodiscard]] std::int64_t own_slots() const {
+    return here().running_count + static_cast<std::int64_t>(here().held.size());
+  }
+  /// Whether the partly prefilled sequence is of another micro-batch; whether this one has a slot
+  /// to continue it; whether it would then be the first to be preempted.
+  [[nodiscard]] bool partial_elsewhere() const {
+    return partial_ != no_sequence && store_[partial_].micro_batch != deciding_;
+  }
+  [[nodiscard]] bool joins_partial() const {
+    return partial_elsewhere() && own_slots() < limits_.max_num_seqs;
+  }
+  [[nodiscard]] bool partial_goes_first() const {
+    return joins_partial() && store_[partial_].under_way == 0;
+  }
   void apply_plan();
   void preempt_last();
   void release_preempted(SequenceId id);
+  void continue_partial_here(std::int64_t tokens);
   void admit(std::int64_t tokens);
   void add_piece(SequenceId id, std::int64_t tokens);
-  void emit_token(SequenceId id);
-  void complete(SequenceId id);
-  void release_held();
+  void emit_token(MicroBatch& batch, SequenceId id);
+  void complete(MicroBatch& batch, SequenceId id);
+  void release_held(MicroBatch& batch);
+  void add_running(SequenceId id);
   void remove_running(SequenceId id);
 
   // instance_ledger.cpp: prices and where the time goes
   void price_step();
-  void charge_unseen(Duration step);
+  [[nodiscard]] Passage pass(const hw::StepShape& shape, const HostWork& work);
+  void settle_queue();
+  void settle_pause();
+  void settle_partial(Sequence& sequence);
   [[nodiscard]] DecodeShare split_decode(Duration gpu) const;
-  void charge_prefills(Duration gpu, Duration host);
-  void count_step(const hw::Price& full, Duration gpu, Duration host);
+  void charge_prefills(const Passage& passage);
+  void count_step(const Passage& passage);
   [[nodiscard]] Duration gpu_time(const hw::StepShape& shape) const;
   [[nodiscard]] hw::StepShape decode_shape() const;
-  void begin_waiting(Sequence& sequence);
   void end_waiting(Sequence& sequence);
   void begin_decoding(Sequence& sequence);
   void end_decoding(Sequence& sequence);
-  [[nodiscard]] Bytes step_activations() const;
+  [[nodiscard]] Bytes memory_asked() const;
   [[nodiscard]] RequestRecord& record(const Sequence& sequence) {
     return log_.records[sequence.request];
   }
@@ -140,45 +171,50 @@ class Instance final : private SchedulerView {
   RequestLog& log_;
   InstanceListener& listener_;
   const EngineConfig& config_;
-  const hw::StepCost& cost_;
-  const MemoryPlan& memory_;
+  const hw::ReplicaCost& cost_;
+  const std::vector<MemoryPlan>& memory_;
   std::unique_ptr<Scheduler> scheduler_;
   Duration restart_delay_;
   std::uint32_t index_;
 
   SequenceStore store_;
   KvPool pool_;
-  DecodeBatch batch_;
-  TokenGaps gaps_;
+  std::vector<MicroBatch> micro_batches_;
   std::deque<SequenceId> waiting_;
   /// The first so many of `waiting_` are there for the scheduler: before a decision those that it
   /// sees, after it those that the next one will see at least.
   std::int64_t visible_ = 0;
-  SequenceList<&Sequence::running> running_;
   std::int64_t running_count_ = 0;
   SequenceId partial_ = no_sequence;  ///< The sequence whose prefill is not complete, if any.
-  std::vector<SequenceId> held_;      ///< Finished, kept until the batch has finished.
-  std::int64_t held_stored_ = 0;
+  bool partial_starved_ = false;      ///< A step since its last piece had no tokens left for it.
+  std::int64_t held_count_ = 0;
   std::int64_t held_blocks_ = 0;
   std::int64_t final_blocks_ = 0;  ///< Blocks that hold prompts and answers of the running ones.
-  std::int64_t prefilling_stored_ = 0;  ///< Tokens in KV of sequences not decoding and not held.
+  std::int64_t prefilling_stored_ = 0;  ///< Tokens scheduled of sequences not decoding, not held.
   std::uint64_t next_order_ = 0;
   std::int64_t outstanding_ = 0;
 
-  // The step under way.
-  bool stepping_ = false;
-  bool decision_pending_ = false;
+  // The loop. It has at most one event in the set.
+  std::deque<std::uint32_t> under_way_;  ///< Micro-batches in the pipeline, the first to end first.
+  std::vector<std::uint32_t> idle_;      ///< The others, the first to become idle first.
+  std::optional<TimePoint> decide_at_;   ///< The next decision, but for what arrives.
+  TimePoint host_free_{};                ///< When the host has dealt with the last step.
+  std::vector<TimePoint> stage_free_;    ///< When a stage has computed all steps given to it.
   bool down_ = false;
-  TimePoint boundary_{};  ///< End of the step under way, or of the last one; end of a restart.
+  TimePoint boundary_{};  ///< End of the last step under way, or of the last one; of a restart.
+
+  // The decision.
+  std::uint32_t deciding_ = 0;  ///< Index of the micro-batch.
   StepPlan plan_;
-  std::vector<PrefillPiece> pieces_;
   std::int64_t first_admissions_ = 0;  ///< Requests that run for the first time in this step.
   std::vector<hw::Chunk> chunks_;
-  TimePoint last_decode_{};  ///< When the decode batch last emitted tokens.
+  std::vector<Duration> stage_times_;  ///< Of the step.
 
-  // Prefix sums, as of boundary_.
-  std::array<Duration, 4> waited_{};   ///< By Blocked.
-  std::array<Duration, 4> decoded_{};  ///< Host gap, floor, stretched, stalled.
+  // Since the last decision.
+  TimePoint decided_{};
+  Blocked blocked_ = Blocked::nothing;  ///< What the head of the queue waits for.
+  std::int64_t known_ = 0;              ///< The first so many of `waiting_` wait for that.
+  std::array<Duration, 4> waited_{};    ///< By Blocked: prefix sums, as of the last decision.
 
   InstanceStats stats_;
 };

@@ -6,47 +6,53 @@
 namespace tokenline {
 
 std::optional<PartialPrefill> Instance::partial() const {
-  if (partial_ == no_sequence) return {};
+  if (partial_ == no_sequence || (partial_elsewhere() && !joins_partial())) return {};
   const Sequence& sequence = store_[partial_];
-  return PartialPrefill{.done = sequence.stored,
-                        .remaining = sequence.prefill_tokens - sequence.stored};
+  return PartialPrefill{.done = sequence.scheduled,
+                        .remaining = sequence.prefill_tokens - sequence.scheduled,
+                        .under_way = sequence.under_way > 0};
 }
 
 RunningView Instance::running_from_back(std::int64_t i) const {
-  SequenceId id = running_.back();
+  SequenceId id = here().running.back();
+  if (partial_goes_first()) {
+    if (i == 0) id = partial_;
+    --i;
+  }
   for (; i > 0; --i) id = store_[id].running.previous;
   if (id == partial_) return {.blocks = limits_.blocks(store_[id].stored), .needs_block = false};
-  return {.blocks = limits_.blocks(batch_.stored(id)), .needs_block = batch_.needs_block(id)};
+  return {.blocks = limits_.blocks(here().decoding.stored(id)),
+          .needs_block = here().decoding.needs_block(id)};
 }
 
 void Instance::apply_plan() {
   for (std::int64_t i = 0; i < plan_.preemptions; ++i) preempt_last();
-  if (running_count_ == 0) release_held();
-  if (plan_.decode) pool_.allocate(batch_.growth());
-  if (plan_.partial_tokens > 0) {
-    const std::int64_t done = store_[partial_].stored;
-    pool_.allocate(limits_.blocks(done + plan_.partial_tokens) - limits_.blocks(done));
-    add_piece(partial_, plan_.partial_tokens);
-    partial_ = no_sequence;
-  }
+  if (here().running_count == 0) release_held(here());
+  if (plan_.decode) pool_.allocate(here().decoding.growth());
+  if (plan_.partial_tokens > 0)
+    continue_partial_here(plan_.partial_tokens);
+  else if (partial_ != no_sequence && store_[partial_].under_way == 0)
+    partial_starved_ = true;
   first_admissions_ = 0;
   for (const std::int64_t tokens : plan_.admissions) admit(tokens);
-  stats_.peak_running = std::max(stats_.peak_running, running());
+  stats_.peak_running = std::max(stats_.peak_running, in_batches());
 }
 
 void Instance::preempt_last() {
-  const SequenceId id = running_.back();
+  const SequenceId id = partial_goes_first() ? partial_ : here().running.back();
   Sequence& sequence = store_[id];
   RequestRecord& request = record(sequence);
   if (id == partial_) {
+    settle_partial(sequence);
     partial_ = no_sequence;
     prefilling_stored_ -= sequence.stored;
   } else {
-    const bool decoded = batch_.stored(id) > sequence.stored;
-    batch_.leave(id);
+    MicroBatch& batch = here();
+    const bool decoded = batch.decoding.stored(id) > sequence.stored;
+    batch.decoding.leave(id);
     end_decoding(sequence);
-    if (sequence.measured) gaps_.stopped(sequence.last_token, sequence.class_index, decoded);
-    if (decoded) sequence.last_token = last_decode_;
+    if (sequence.measured) batch.gaps.stopped(sequence.last_token, sequence.class_index, decoded);
+    if (decoded) sequence.last_token = batch.last_decode;
   }
   release_preempted(id);
   ++request.preemptions;
@@ -55,6 +61,7 @@ void Instance::preempt_last() {
   sequence.prefill_tokens = request.prompt_tokens + sequence.generated;
   sequence.thrown_away = std::max(sequence.thrown_away, sequence.stored);
   sequence.stored = 0;
+  sequence.scheduled = 0;
   sequence.preempted = true;
   sequence.since = simulation_.now();
   remove_running(id);
@@ -71,6 +78,18 @@ void Instance::release_preempted(SequenceId id) {
   stats_.recomputed_tokens += stored - full * limits_.block_size;
 }
 
+void Instance::continue_partial_here(std::int64_t tokens) {
+  const SequenceId id = partial_;
+  Sequence& sequence = store_[id];
+  pool_.allocate(limits_.blocks(sequence.scheduled + tokens) - limits_.blocks(sequence.scheduled));
+  settle_partial(sequence);
+  if (sequence.micro_batch != deciding_) {
+    remove_running(id);
+    add_running(id);
+  }
+  add_piece(id, tokens);
+}
+
 void Instance::admit(std::int64_t tokens) {
   const SequenceId id = waiting_.front();
   waiting_.pop_front();
@@ -79,6 +98,7 @@ void Instance::admit(std::int64_t tokens) {
   if (sequence.preempted) {
     record(sequence).parts[Part::preempted] += simulation_.now() - sequence.since;
     sequence.stored = pool_.take_back(id) * limits_.block_size;
+    sequence.scheduled = sequence.stored;
     record(sequence).recomputed_tokens -= sequence.stored;
     prefilling_stored_ += sequence.stored;
   } else {
@@ -87,24 +107,28 @@ void Instance::admit(std::int64_t tokens) {
   }
   sequence.preempted = false;
   sequence.order = next_order_++;
-  running_.push_back(store_, id);
-  ++running_count_;
-  final_blocks_ += limits_.blocks(final_tokens(sequence));
+  sequence.accounted = simulation_.now();
+  add_running(id);
   pool_.allocate(limits_.blocks(sequence.stored + tokens) - limits_.blocks(sequence.stored));
   add_piece(id, tokens);
 }
 
 void Instance::add_piece(SequenceId id, std::int64_t tokens) {
-  const Sequence& sequence = store_[id];
-  TOKENLINE_CHECK(tokens >= 1 && sequence.stored + tokens <= sequence.prefill_tokens,
-                  "a piece of {} tokens after {} of {}", tokens, sequence.stored,
+  Sequence& sequence = store_[id];
+  TOKENLINE_CHECK(tokens >= 1 && sequence.scheduled + tokens <= sequence.prefill_tokens,
+                  "a piece of {} tokens after {} of {}", tokens, sequence.scheduled,
                   sequence.prefill_tokens);
-  pieces_.push_back({.id = id,
-                     .chunk = {.new_tokens = tokens, .past_tokens = sequence.stored},
-                     .last = sequence.stored + tokens == sequence.prefill_tokens});
+  const hw::Chunk chunk{.new_tokens = tokens, .past_tokens = sequence.scheduled};
+  sequence.scheduled += tokens;
+  ++sequence.under_way;
+  prefilling_stored_ += tokens;
+  const bool last = sequence.scheduled == sequence.prefill_tokens;
+  here().pieces.push_back({.id = id, .chunk = chunk, .last = last});
+  partial_ = last ? no_sequence : id;
+  partial_starved_ = false;
 }
 
-void Instance::emit_token(SequenceId id) {
+void Instance::emit_token(MicroBatch& batch, SequenceId id) {
   Sequence& sequence = store_[id];
   RequestRecord& request = record(sequence);
   const TimePoint now = simulation_.now();
@@ -119,15 +143,15 @@ void Instance::emit_token(SequenceId id) {
   sequence.last_token = now;
   prefilling_stored_ -= sequence.stored;
   if (sequence.generated == sequence.output_tokens) {
-    complete(id);
+    complete(batch, id);
     return;
   }
   begin_decoding(sequence);
-  batch_.join(id);
-  if (sequence.measured) gaps_.started(now, sequence.class_index);
+  batch.decoding.join(id);
+  if (sequence.measured) batch.gaps.started(now, sequence.class_index);
 }
 
-void Instance::complete(SequenceId id) {
+void Instance::complete(MicroBatch& batch, SequenceId id) {
   const Sequence& sequence = store_[id];
   RequestRecord& request = record(sequence);
   const std::uint32_t request_id = sequence.request;
@@ -135,8 +159,9 @@ void Instance::complete(SequenceId id) {
   request.outcome = Outcome::completed;
   remove_running(id);
   if (scheduler_->holds_finished()) {
-    held_.push_back(id);
-    held_stored_ += sequence.stored;
+    batch.held.push_back(id);
+    batch.held_stored += sequence.stored;
+    ++held_count_;
     held_blocks_ += limits_.blocks(sequence.stored);
   } else {
     pool_.release(limits_.blocks(sequence.stored));
@@ -146,18 +171,30 @@ void Instance::complete(SequenceId id) {
   listener_.completed(request_id);
 }
 
-void Instance::release_held() {
-  for (const SequenceId id : held_) {
-    pool_.release(limits_.blocks(store_[id].stored));
+void Instance::release_held(MicroBatch& batch) {
+  for (const SequenceId id : batch.held) {
+    const std::int64_t blocks = limits_.blocks(store_[id].stored);
+    pool_.release(blocks);
+    held_blocks_ -= blocks;
+    --held_count_;
     store_.destroy(id);
   }
-  held_.clear();
-  held_stored_ = 0;
-  held_blocks_ = 0;
+  batch.held.clear();
+  batch.held_stored = 0;
+}
+
+void Instance::add_running(SequenceId id) {
+  store_[id].micro_batch = deciding_;
+  here().running.push_back(store_, id);
+  ++here().running_count;
+  ++running_count_;
+  final_blocks_ += limits_.blocks(final_tokens(store_[id]));
 }
 
 void Instance::remove_running(SequenceId id) {
-  running_.erase(store_, id);
+  MicroBatch& batch = micro_batches_[store_[id].micro_batch];
+  batch.running.erase(store_, id);
+  --batch.running_count;
   --running_count_;
   final_blocks_ -= limits_.blocks(final_tokens(store_[id]));
 }

@@ -6,86 +6,106 @@
 namespace tokenline {
 namespace {
 
-enum Shared : std::uint8_t { host_gap, floor_, stretched, stalled };
+enum Shared : std::uint8_t { host_gap, floor_, stretched, stalled, pipeline_wait };
 
 }  // namespace
 
 hw::StepShape Instance::decode_shape() const {
   if (!plan_.decode) return {};
-  const std::int64_t rows = batch_.size() + static_cast<std::int64_t>(held_.size());
+  const MicroBatch& batch = here();
+  const std::int64_t rows = batch.decoding.size() + static_cast<std::int64_t>(batch.held.size());
   return {.decode_sequences = rows,
-          .decode_context = batch_.stored() + held_stored_ + rows,
+          .decode_context = batch.decoding.stored() + batch.held_stored + rows,
           .chunks = {},
           .sampled = rows};
 }
 
 Duration Instance::gpu_time(const hw::StepShape& shape) const {
-  return to_duration(cost_.price(shape).time);
+  Duration sum{};
+  for (std::size_t i = 0; i < cost_.stages(); ++i)
+    sum += to_duration(cost_.stage(i).price(shape).time);
+  return sum;
 }
 
-Bytes Instance::step_activations() const {
-  // A reserved pool leaves room for the peak of the profile run, whatever the step.
-  if (config_.kv_sizing != KvSizing::on_demand) return memory_.activation_peak;
+Bytes Instance::memory_asked() const {
   const hw::StepShape decodes = decode_shape();
   std::int64_t tokens = decodes.decode_sequences;
   std::int64_t sampled = decodes.sampled;
   std::int64_t scores = 0;
-  for (const PrefillPiece& piece : pieces_) {
+  for (const PrefillPiece& piece : here().pieces) {
     tokens += piece.chunk.new_tokens;
     sampled += piece.last ? 1 : 0;
     scores = std::max(scores,
                       piece.chunk.new_tokens * (piece.chunk.past_tokens + piece.chunk.new_tokens));
   }
-  return cost_.activations(tokens, sampled, scores);
+  Bytes asked;
+  for (std::size_t i = 0; i < memory_.size(); ++i) {
+    // A reserved pool leaves room for the peak of the profile run, whatever the step.
+    const Bytes activations = config_.kv_sizing == KvSizing::on_demand
+                                  ? cost_.stage(i).activations(tokens, sampled, scores)
+                                  : memory_[i].activation_peak;
+    asked = std::max(asked, memory_[i].in_use(config_.kv_sizing, pool_.used(), activations));
+  }
+  return asked;
 }
 
 void Instance::price_step() {
+  MicroBatch& batch = here();
   chunks_.clear();
   hw::StepShape shape = decode_shape();
   std::int64_t tokens = shape.decode_sequences;
-  for (const PrefillPiece& piece : pieces_) {
+  for (const PrefillPiece& piece : batch.pieces) {
     chunks_.push_back(piece.chunk);
     tokens += piece.chunk.new_tokens;
     shape.sampled += piece.last ? 1 : 0;
   }
   shape.chunks = chunks_;
-  const hw::Price full = cost_.price(shape);
-  const Duration gpu = to_duration(full.time);
-  const Duration host = config_.host_time(
-      {.sequences = shape.decode_sequences + static_cast<std::int64_t>(pieces_.size()),
-       .first_admissions = first_admissions_,
-       .tokens = tokens,
-       .prompts = !pieces_.empty()},
-      gpu);
-  boundary_ = simulation_.now() + host + gpu;
-  waited_[static_cast<std::size_t>(plan_.blocked)] += host + gpu;
-  TOKENLINE_CHECK((visible_ == 0) == (plan_.blocked == Blocked::nothing),
-                  "at {} ns {} requests wait and the scheduler gives {} as the reason",
-                  simulation_.now().time_since_epoch().count(), visible_,
-                  static_cast<int>(plan_.blocked));
-  charge_unseen(host + gpu);
-  const DecodeShare share = split_decode(gpu);
-  decoded_[host_gap] += host;
-  decoded_[floor_] += share.floor;
-  decoded_[stretched] += share.stretched;
-  decoded_[stalled] += share.stalled;
-  charge_prefills(gpu, host);
-  count_step(full, gpu, host);
+  const Passage passage = pass(
+      shape, {.sequences = shape.decode_sequences + static_cast<std::int64_t>(batch.pieces.size()),
+              .first_admissions = first_admissions_,
+              .tokens = tokens,
+              .prompts = !batch.pieces.empty()});
+  const DecodeShare share = split_decode(passage.gpu);
+  batch.decoded[host_gap] += passage.host;
+  batch.decoded[floor_] += share.floor;
+  batch.decoded[stretched] += share.stretched;
+  batch.decoded[stalled] += share.stalled;
+  batch.decoded[pipeline_wait] += passage.waiting;
+  batch.decodes = plan_.decode;
+  batch.end = passage.end;
+  charge_prefills(passage);
+  count_step(passage);
 }
 
-void Instance::charge_unseen(Duration step) {
-  for (auto i = static_cast<std::size_t>(visible_); i < waiting_.size(); ++i) {
-    Sequence& sequence = store_[waiting_[i]];
-    record(sequence).parts[Part::wait_step] += step;
-    sequence.snapshot = waited_;
+Instance::Passage Instance::pass(const hw::StepShape& shape, const HostWork& work) {
+  const std::size_t stages = cost_.stages();
+  Passage passage;
+  std::vector<Duration>& times = stage_times_;
+  for (std::size_t i = 0; i < stages; ++i) {
+    const hw::Price price = cost_.stage(i).price(shape);
+    times[i] = to_duration(price.time);
+    passage.gpu += times[i];
+    passage.price += price;
   }
+  if (stages > 1) passage.price *= 1.0 / static_cast<double>(stages);
+  passage.host = config_.host_time(work, passage.gpu);
+  host_free_ = simulation_.now() + passage.host;
+  TimePoint ready = host_free_;
+  for (std::size_t i = 0; i < stages; ++i) {
+    const TimePoint start = std::max(ready, stage_free_[i]);
+    passage.waiting += start - ready;
+    ready = start + times[i];
+    stage_free_[i] = ready;
+  }
+  passage.end = ready;
+  return passage;
 }
 
 Instance::DecodeShare Instance::split_decode(Duration gpu) const {
   if (!plan_.decode) return {.floor = {}, .stretched = {}, .stalled = gpu};
   const hw::StepShape decodes = decode_shape();
   // A kernel may run faster on more work (tile shapes); a part is never negative.
-  const Duration alone = pieces_.empty() ? gpu : std::min(gpu, gpu_time(decodes));
+  const Duration alone = here().pieces.empty() ? gpu : std::min(gpu, gpu_time(decodes));
   const Duration floor =
       decodes.decode_sequences == 1
           ? alone
@@ -97,55 +117,88 @@ Instance::DecodeShare Instance::split_decode(Duration gpu) const {
   return {.floor = floor, .stretched = alone - floor, .stalled = gpu - alone};
 }
 
-void Instance::charge_prefills(Duration gpu, Duration host) {
-  const bool shared = plan_.decode || pieces_.size() > 1;
-  for (std::size_t i = 0; i < pieces_.size(); ++i) {
-    const PrefillPiece& piece = pieces_[i];
-    const Sequence& sequence = store_[piece.id];
+void Instance::charge_prefills(const Passage& passage) {
+  const std::vector<PrefillPiece>& pieces = here().pieces;
+  const bool shared = plan_.decode || pieces.size() > 1;
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    const PrefillPiece& piece = pieces[i];
+    Sequence& sequence = store_[piece.id];
     tokenline::Parts& parts = record(sequence).parts;
-    parts[Part::host_gap] += host;
+    // While an earlier piece is still under way the time is that one's.
+    Duration left = passage.end - std::max(sequence.accounted, simulation_.now());
+    sequence.accounted = passage.end;
+    const auto charge = [&](Part part, Duration time) {
+      time = std::min(time, left);
+      parts[part] += time;
+      left -= time;
+    };
     if (piece.chunk.past_tokens < sequence.thrown_away) {
-      parts[Part::recomputed] += gpu;
-      continue;
+      charge(Part::recomputed, passage.gpu);
+    } else {
+      const Duration own = shared ? std::min(passage.gpu, gpu_time({.decode_sequences = 0,
+                                                                    .decode_context = 0,
+                                                                    .chunks = {&chunks_[i], 1},
+                                                                    .sampled = piece.last ? 1 : 0}))
+                                  : passage.gpu;
+      charge(Part::own_prefill, own);
+      charge(Part::prefill_stretched, passage.gpu - own);
     }
-    const Duration own = shared ? std::min(gpu, gpu_time({.decode_sequences = 0,
-                                                          .decode_context = 0,
-                                                          .chunks = {&chunks_[i], 1},
-                                                          .sampled = piece.last ? 1 : 0}))
-                                : gpu;
-    parts[Part::own_prefill] += own;
-    parts[Part::prefill_stretched] += gpu - own;
+    charge(Part::host_gap, passage.host);
+    charge(Part::pipeline_wait, passage.waiting);
   }
-  // A partial prefill that got nothing of this step's budget.
-  if (partial_ != no_sequence)
-    record(store_[partial_]).parts[Part::wait_token_budget] += host + gpu;
 }
 
-void Instance::count_step(const hw::Price& full, Duration gpu, Duration host) {
+void Instance::count_step(const Passage& passage) {
   std::int64_t new_tokens = 0;
   for (const hw::Chunk& chunk : chunks_) new_tokens += chunk.new_tokens;
+  // Of the pipeline's time what no step before has taken.
+  const Duration time = passage.end - std::max(boundary_, simulation_.now());
+  boundary_ = passage.end;
   ++stats_.steps;
-  stats_.busy += host + gpu;
-  stats_.gpu += gpu;
-  stats_.flops += full.flops;
-  stats_.hbm_bytes += full.bytes;
-  stats_.price_error += full.error;
-  stats_.off_grid += full.off_grid;
+  stats_.busy += time;
+  stats_.gpu += passage.gpu / static_cast<std::int64_t>(cost_.stages());
+  stats_.flops += passage.price.flops;
+  stats_.hbm_bytes += passage.price.bytes;
+  stats_.price_error += passage.price.error;
+  stats_.off_grid += passage.price.off_grid;
   stats_.prefilled_tokens += new_tokens;
-  const double seconds = to_seconds(host + gpu).value();
-  stats_.running_seconds += seconds * static_cast<double>(running());
+  const double seconds = to_seconds(time).value();
+  stats_.running_seconds += seconds * static_cast<double>(in_batches());
   stats_.waiting_seconds += seconds * static_cast<double>(queue_length());
   stats_.kv_allocated_seconds += seconds * static_cast<double>(pool_.used() * limits_.block_size);
-  const std::int64_t stored = batch_.stored() + (plan_.decode ? batch_.size() : 0) + held_stored_ +
-                              prefilling_stored_ + new_tokens;
+  std::int64_t stored = prefilling_stored_;
+  for (const MicroBatch& batch : micro_batches_)
+    stored += batch.decoding.stored() + batch.held_stored +
+              (batch.end > simulation_.now() && batch.decodes ? batch.decoding.size() : 0);
   stats_.kv_stored_seconds += seconds * static_cast<double>(stored);
 }
 
-void Instance::begin_waiting(Sequence& sequence) {
-  sequence.snapshot = waited_;
+void Instance::settle_queue() {
   const TimePoint now = simulation_.now();
-  if (stepping_) record(sequence).parts[Part::wait_step] += boundary_ - now;
-  if (down_) record(sequence).parts[Part::restart] += boundary_ - now;
+  waited_[static_cast<std::size_t>(blocked_)] += now - decided_;
+  for (auto i = static_cast<std::size_t>(known_); i < waiting_.size(); ++i) {
+    Sequence& sequence = store_[waiting_[i]];
+    record(sequence).parts[Part::wait_step] += now - std::max(decided_, sequence.since);
+    sequence.snapshot = {};
+    std::ranges::copy(waited_, sequence.snapshot.begin());
+  }
+  known_ = queue_length();
+  decided_ = now;
+}
+
+void Instance::settle_pause() {
+  // Ready since its last step ended, but the host was busy with another one.
+  MicroBatch& batch = here();
+  batch.decoded[pipeline_wait] += simulation_.now() - batch.end;
+  batch.end = simulation_.now();
+}
+
+void Instance::settle_partial(Sequence& sequence) {
+  const TimePoint now = simulation_.now();
+  if (now <= sequence.accounted) return;
+  record(sequence).parts[partial_starved_ ? Part::wait_token_budget : Part::pipeline_wait] +=
+      now - sequence.accounted;
+  sequence.accounted = now;
 }
 
 void Instance::end_waiting(Sequence& sequence) {
@@ -155,13 +208,16 @@ void Instance::end_waiting(Sequence& sequence) {
     record(sequence).parts[parts[i]] += waited_[i] - sequence.snapshot[i];
 }
 
-void Instance::begin_decoding(Sequence& sequence) { sequence.snapshot = decoded_; }
+void Instance::begin_decoding(Sequence& sequence) {
+  sequence.snapshot = micro_batches_[sequence.micro_batch].decoded;
+}
 
 void Instance::end_decoding(Sequence& sequence) {
   static constexpr std::array parts{Part::host_gap, Part::decode_floor, Part::decode_stretched,
-                                    Part::decode_stalled};
+                                    Part::decode_stalled, Part::pipeline_wait};
+  const auto& decoded = micro_batches_[sequence.micro_batch].decoded;
   for (std::size_t i = 0; i < parts.size(); ++i)
-    record(sequence).parts[parts[i]] += decoded_[i] - sequence.snapshot[i];
+    record(sequence).parts[parts[i]] += decoded[i] - sequence.snapshot[i];
 }
 
 }  // namespace tokenline

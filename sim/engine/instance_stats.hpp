@@ -13,11 +13,11 @@ namespace tokenline {
 struct InstanceStats {
   TimePoint as_of{};
   std::int64_t steps = 0;
-  Duration busy{};             ///< Steps, host gaps included.
-  Duration gpu{};              ///< The GPU's part of them.
+  Duration busy{};             ///< With steps under way, host gaps included.
+  Duration gpu{};              ///< The GPU's part of the steps: the mean of the stages.
   Duration down{};             ///< Restarting.
-  Flops flops;                 ///< Of one GPU of the replica.
-  Bytes hbm_bytes;             ///< Of one GPU of the replica.
+  Flops flops;                 ///< Of one GPU of the replica: the mean of the stages.
+  Bytes hbm_bytes;             ///< Of one GPU of the replica: the mean of the stages.
   Seconds price_error;         ///< Of `gpu`, by the median errors of the calibration.
   hw::OperatorTimes off_grid;  ///< GPU time priced outside measured grids.
   std::int64_t preemptions = 0;

@@ -10,7 +10,7 @@
 namespace tokenline {
 
 /// Where a request's time can go. Every nanosecond between arrival and the last token belongs to
-/// exactly one part; the first ten can occur before the first token.
+/// exactly one part; the first eleven can occur before the first token.
 enum class Part : std::uint8_t {
   wait_step,           ///< Arrived while a step was under way: until that step ended.
   wait_sequence_slot,  ///< The head of the queue waited for one of max_num_seqs slots.
@@ -21,15 +21,16 @@ enum class Part : std::uint8_t {
   preempted,           ///< Between losing its blocks and being admitted again.
   recomputed,          ///< Prefilling again what a preemption had thrown away.
   host_gap,            ///< Host time between GPU steps it took part in.
+  pipeline_wait,       ///< Waited for a pipeline stage, or the host, busy with another micro-batch.
   restart,             ///< Up to the end of an attempt lost in a crash, and waiting for a restart.
   decode_floor,        ///< Decode steps as if alone: weights, launch floors, average context.
   decode_stretched,    ///< What the other decodes of the batch added.
   decode_stalled,      ///< What prefills of others added to its decode steps, or whole steps.
 };
 
-inline constexpr std::size_t part_count = 13;
+inline constexpr std::size_t part_count = 14;
 /// Parts that can occur before the first token: all up to Part::restart.
-inline constexpr std::size_t ttft_part_count = 10;
+inline constexpr std::size_t ttft_part_count = 11;
 
 /// The name used in summary.json, "wait_kv_blocks".
 [[nodiscard]] std::string_view name(Part part);

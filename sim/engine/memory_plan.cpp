@@ -24,9 +24,7 @@ Bytes profiled_sampler(const EngineConfig& config, const hw::StepCost& cost) {
                static_cast<double>(cost.setup().model.vocab_size));
 }
 
-}  // namespace
-
-MemoryPlan plan_memory(const EngineConfig& config, const hw::StepCost& cost) {
+MemoryPlan plan_stage(const EngineConfig& config, const hw::StepCost& cost, bool samples) {
   const std::int64_t longest_piece = std::min(config.max_num_batched_tokens, config.max_model_len);
   MemoryPlan plan;
   plan.capacity = cost.setup().gpu.memory;
@@ -36,7 +34,7 @@ MemoryPlan plan_memory(const EngineConfig& config, const hw::StepCost& cost) {
   plan.activation_peak =
       cost.activations(plan.groups * config.max_num_batched_tokens,
                        plan.groups * config.max_num_seqs, longest_piece * config.max_model_len);
-  if (config.kv_sizing == KvSizing::profiled)
+  if (config.kv_sizing == KvSizing::profiled && samples)
     plan.activation_peak += profiled_sampler(config, cost);
   plan.block = static_cast<double>(config.pool_block_size()) * cost.kv_per_token();
   plan.budget = budget(config, plan);
@@ -50,6 +48,23 @@ MemoryPlan plan_memory(const EngineConfig& config, const hw::StepCost& cost) {
     pool -= plan.activation_peak;
   plan.blocks = plan.groups * static_cast<std::int64_t>(std::floor(pool / plan.block));
   return plan;
+}
+
+}  // namespace
+
+std::vector<MemoryPlan> plan_memory(const EngineConfig& config, const hw::ReplicaCost& cost) {
+  std::vector<MemoryPlan> stages;
+  for (std::size_t i = 0; i < cost.stages(); ++i)
+    stages.push_back(plan_stage(config, cost.stage(i), i + 1 == cost.stages()));
+  const std::int64_t blocks = std::ranges::min(stages, {}, &MemoryPlan::blocks).blocks;
+  for (MemoryPlan& stage : stages) stage.blocks = blocks;
+  return stages;
+}
+
+const MemoryPlan& fullest(const std::vector<MemoryPlan>& stages, KvSizing sizing) {
+  return *std::ranges::max_element(stages, {}, [sizing](const MemoryPlan& stage) {
+    return stage.in_use(sizing, stage.blocks, stage.activation_peak);
+  });
 }
 
 }  // namespace tokenline

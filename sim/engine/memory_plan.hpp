@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
+#include "hwmodels/replica_cost.hpp"
 #include "sim/engine/engine_config.hpp"
 
 namespace tokenline {
 
-/// The HBM of one GPU of a replica, shared out: weights + non-torch + activations + KV pool.
+/// The HBM of one GPU of a pipeline stage, shared out: weights + non-torch + activations + KV pool.
 struct MemoryPlan {
   Bytes capacity;  ///< As the driver reports it.
   Bytes budget;    ///< What the engine may use: weights, activations, non-torch and the pool.
@@ -25,7 +27,12 @@ struct MemoryPlan {
   }
 };
 
-/// Shares out the memory. `blocks` is zero or negative when nothing is left for KV.
-[[nodiscard]] MemoryPlan plan_memory(const EngineConfig& config, const hw::StepCost& cost);
+/// Shares out the memory of each stage of a pipeline. All have the same `blocks`, those of the
+/// stage that leaves the fewest; zero or negative when nothing is left for KV.
+[[nodiscard]] std::vector<MemoryPlan> plan_memory(const EngineConfig& config,
+                                                  const hw::ReplicaCost& cost);
+
+/// The stage with the least memory free beside a full pool and the largest step.
+[[nodiscard]] const MemoryPlan& fullest(const std::vector<MemoryPlan>& stages, KvSizing sizing);
 
 }  // namespace tokenline

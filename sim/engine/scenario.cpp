@@ -31,6 +31,10 @@ models::Parallelism read_parallelism(Reader& cluster) {
       {"expert_parallel_size",
        "Ways the experts are spread over the GPUs of a replica; the remaining ways split each."},
       {1, 4096}, 1);
+  parallelism.pipeline =
+      cluster.integer({"pipeline_parallel_size",
+                       "Stages of a replica, each on GPUs of its own with a share of the layers."},
+                      degrees, 1);
   return parallelism;
 }
 
@@ -127,8 +131,9 @@ void read_hardware(Scenario& scenario, Reader& root, Reader& cluster, const Poli
                       .max_sequences = groups * scenario.engine.max_num_seqs};
   if (scenario.engine.quantization) setup.model.quantization = *scenario.engine.quantization;
   if (!check_priced(setup, sections)) return;
-  scenario.cost = std::make_shared<const hw::StepCost>(setup);
-  scenario.memory = plan_memory(scenario.engine, *scenario.cost);
+  scenario.cost = std::make_shared<const hw::ReplicaCost>(setup);
+  scenario.stage_memory = plan_memory(scenario.engine, *scenario.cost);
+  scenario.memory = fullest(scenario.stage_memory, scenario.engine.kv_sizing);
   check_memory(scenario, sections);
 }
 

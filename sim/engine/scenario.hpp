@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "hwmodels/step_cost.hpp"
+#include "hwmodels/replica_cost.hpp"
 #include "sim/config/reader.hpp"
 #include "sim/engine/engine_config.hpp"
 #include "sim/engine/memory_plan.hpp"
@@ -40,8 +40,9 @@ struct Scenario {
   double error_band = 0.0;  ///< ScenarioOptions::error_band.
   ClusterConfig cluster;
   EngineConfig engine;
-  std::shared_ptr<const hw::StepCost> cost;
-  MemoryPlan memory;
+  std::shared_ptr<const hw::ReplicaCost> cost;
+  std::vector<MemoryPlan> stage_memory;  ///< Of each stage of the pipeline.
+  MemoryPlan memory;                     ///< Of the fullest one.
   traffic::Traffic traffic;
   std::optional<MeasureWindow> measure;
   std::vector<std::string> asserts;  ///< "chat.p99_ttft_ms < 500", checked by sim/report.

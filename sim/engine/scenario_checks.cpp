@@ -19,8 +19,11 @@ void check_alone(const Scenario& scenario, const config::Reader& section) {
   const std::int64_t longest = engine.max_model_len;
   const std::int64_t piece = std::min(longest, engine.max_num_batched_tokens);
   const std::int64_t block = engine.pool_block_size();
-  const Bytes alone = scenario.memory.in_use(engine.kv_sizing, (longest + block - 1) / block,
-                                             scenario.cost->activations(piece, 1, piece * longest));
+  Bytes alone;
+  for (std::size_t i = 0; i < scenario.stage_memory.size(); ++i)
+    alone = std::max(alone, scenario.stage_memory[i].in_use(
+                                engine.kv_sizing, (longest + block - 1) / block,
+                                scenario.cost->stage(i).activations(piece, 1, piece * longest)));
   if (alone > scenario.memory.capacity)
     section.error("max_model_len",
                   fmt::format("a single request of {} tokens takes {:.1f} of the GPU's {:.1f} "

@@ -23,21 +23,25 @@ struct Links {
 struct Sequence {
   std::uint32_t request = 0;
   std::uint32_t class_index = 0;
+  std::uint32_t micro_batch = 0;
+  std::uint32_t under_way = 0;  ///< Pieces of its prompt in the pipeline.
   bool measured = true;
   bool preempted = false;  ///< Waits after a preemption.
   std::int64_t output_tokens = 0;
   std::int64_t prefill_tokens = 0;  ///< What its prefill must store: prompt + generated.
   std::int64_t generated = 0;       ///< Tokens emitted.
   std::int64_t stored = 0;          ///< Tokens in KV.
+  std::int64_t scheduled = 0;       ///< Of its prefill: stored, or under way.
   std::int64_t thrown_away = 0;  ///< Most tokens a preemption has taken: prefilling them repeats.
   std::int64_t join_step = 0;    ///< The batch's step counter when it joined.
   std::uint64_t order = 0;       ///< Admission number: the order of the running list.
   TimePoint last_token{};        ///< When it emitted its last token outside the decode batch.
-  TimePoint since{};             ///< Start of a preemption.
+  TimePoint since{};             ///< When it came, or was preempted.
+  TimePoint accounted{};         ///< Prefilling: up to when its time belongs to parts.
   Links running;
   Links finishing;
-  /// Prefix sums of the instance's ledger when it began to wait, or joined the decode batch.
-  std::array<Duration, 4> snapshot{};
+  /// Prefix sums of the ledger when it began to wait (the first four), or joined the decode batch.
+  std::array<Duration, 5> snapshot{};
 };
 
 /// Sequences by id; ids are reused, so memory is bounded by the number at a time.

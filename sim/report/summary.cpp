@@ -82,13 +82,15 @@ bool Summary::asserts_passed() const { return std::ranges::all_of(asserts, &Asse
 
 Summary summarize(const Scenario& scenario, const RunResult& run) {
   const hw::Gpu& gpu = scenario.cost->setup().gpu;
-  const ReplicaHardware hardware{.gpu = gpu.name,
-                                 .gpus = scenario.cluster.parallelism.gpus(),
-                                 .peak_16bit = gpu.peak_16bit,
-                                 .bandwidth = gpu.bandwidth,
-                                 .memory = scenario.memory.capacity,
-                                 .pool_block_size = scenario.engine.pool_block_size(),
-                                 .kv_bytes_per_token = scenario.cost->kv_per_token()};
+  const ReplicaHardware hardware{
+      .gpu = gpu.name,
+      .gpus = scenario.cluster.parallelism.gpus(),
+      .peak_16bit = gpu.peak_16bit,
+      .bandwidth = gpu.bandwidth,
+      .memory = scenario.memory.capacity,
+      .pool_block_size = scenario.engine.pool_block_size(),
+      .kv_bytes_per_token =
+          scenario.memory.block / static_cast<double>(scenario.engine.pool_block_size())};
   Summary summary;
   summary.scenario = scenario.name;
   summary.seed = scenario.seed;

@@ -166,8 +166,8 @@ TEST_CASE(
             non_torch));
   };
   const Scenario probe = scenario(0);
-  const Bytes step =
-      probe.memory.in_use(KvSizing::on_demand, 800, probe.cost->activations(800, 2, 400 * 400));
+  const Bytes step = probe.memory.in_use(KvSizing::on_demand, 800,
+                                         probe.cost->stage(0).activations(800, 2, 400 * 400));
   const auto rest = static_cast<std::int64_t>((probe.memory.capacity - step).value());
   for (const std::int64_t excess : {0, 1}) {
     Scenario tight = scenario(rest + excess);

@@ -29,6 +29,8 @@ struct Coverage {
   int contiguous = 0;
   int overlapped = 0;
   int unseen = 0;
+  int pipelined = 0;
+  int chained = 0;
 
   void add(const Scenario& scenario, const SlowRun& run) {
     const auto any = [&](auto condition) { return std::ranges::any_of(run.records, condition); };
@@ -42,6 +44,8 @@ struct Coverage {
     partial += run.counts.partial_pieces > 0;
     overlapped += run.counts.gpu_bound > 0;
     unseen += run.counts.unseen > 0;
+    pipelined += run.counts.overlapping > 0;
+    chained += run.counts.chained_pieces > 0;
     contiguous += scenario.engine.kv_layout == KvLayout::contiguous;
   }
 };
@@ -141,4 +145,6 @@ TEST_CASE("the engine gives every request the record that walking every sequence
   CHECK(coverage.contiguous >= runs / 10);
   CHECK(coverage.overlapped >= runs / 10);
   CHECK(coverage.unseen >= runs / 10);
+  CHECK(coverage.pipelined >= runs / 10);
+  CHECK(coverage.chained >= runs / 30);
 }

@@ -31,6 +31,7 @@ class State final : public SchedulerView {
   using SchedulerView::limits;
 
   std::int64_t running() const override { return live() + static_cast<std::int64_t>(held.size()); }
+  std::int64_t running_elsewhere() const override { return 0; }
   std::int64_t decoding() const override { return static_cast<std::int64_t>(decodes.size()); }
   std::int64_t decode_growth() const override { return growth(0); }
   std::int64_t free_blocks() const override {

@@ -35,7 +35,7 @@ double kv_bytes_per_token(const std::string& model, const Overrides& overrides =
   Overrides all{"model=" + model, "cluster.gpu=h200_sxm", "engine.num_gpu_blocks_override=1000"};
   all.insert(all.end(), overrides.begin(), overrides.end());
   const Scenario scenario = load_scenario(source(field + "kv-size.yaml"), {all});
-  return scenario.cost->kv_per_token().value() *
+  return scenario.cost->stage(0).kv_per_token().value() *
          static_cast<double>(scenario.cost->setup().parallelism.tensor);
 }
 

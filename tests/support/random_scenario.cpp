@@ -97,6 +97,7 @@ EngineDraw draw_engine(Dice& dice) {
   key("host_launch_per_layer", dice.word({"0 s", "0 s", "0.5 ms"}));
   key("cuda_graph_max_tokens", dice.word({"0", "0", "20"}));
   key("schedule_ahead", dice.word({"false", "true"}));
+  key("pipeline_slots", dice.word({"shared", "split", "each"}));
   return engine;
 }
 
@@ -161,13 +162,15 @@ std::string draw_head(Dice& dice, std::uint64_t seed) {
       "  gpu: {}\n"
       "  replicas: {}\n"
       "  router: {}\n"
+      "  pipeline_parallel_size: {}\n"
       "  restart_delay: {} ms\n"
       "  on_oom: {}\n"
       "  max_retries: {}\n",
       seed, seed, dice.word({"llama-2-7b", "llama-3.1-8b"}),
       dice.word({"a100_sxm_80gb", "h100_sxm"}), dice.between(1, 3),
-      dice.word({"least_outstanding", "round_robin"}), dice.among<std::int64_t>({1, 10, 100, 1000}),
-      dice.one_in(5) ? "lose" : "retry", dice.between(0, 2));
+      dice.word({"least_outstanding", "round_robin"}), dice.among<std::int64_t>({1, 1, 2, 3, 4}),
+      dice.among<std::int64_t>({1, 10, 100, 1000}), dice.one_in(5) ? "lose" : "retry",
+      dice.between(0, 2));
   if (dice.one_in(4))
     yaml += fmt::format("measure: {{from: {} ms, to: {} ms}}\n", dice.between(0, 100),
                         dice.between(101, 2000));
@@ -177,14 +180,17 @@ std::string draw_head(Dice& dice, std::uint64_t seed) {
 /// Keys that make the pool grow on demand in a GPU whose memory ends near the pool's end, so that a
 /// full pool leaves little or nothing for activations, yet a single request fits.
 std::string draw_tight_memory(Dice& dice, const EngineDraw& engine, const Scenario& probe) {
-  const MemoryPlan& memory = probe.memory;
   const std::int64_t piece = std::min(engine.max_model_len, engine.max_num_batched_tokens);
-  const Bytes alone = static_cast<double>(engine.request_blocks) * memory.block +
-                      probe.cost->activations(piece, 1, piece * engine.max_model_len);
   const double slack = dice.among({0.0, 0.0, 0.1, 0.25, 0.5});
-  const Bytes pool = std::max(alone, static_cast<double>(engine.blocks) * memory.block) +
-                     slack * memory.activation_peak;
-  const Bytes rest = memory.capacity - memory.weights - pool;
+  Bytes rest = probe.memory.capacity;
+  for (std::size_t i = 0; i < probe.stage_memory.size(); ++i) {
+    const MemoryPlan& memory = probe.stage_memory[i];
+    const Bytes alone = static_cast<double>(engine.request_blocks) * memory.block +
+                        probe.cost->stage(i).activations(piece, 1, piece * engine.max_model_len);
+    const Bytes pool = std::max(alone, static_cast<double>(engine.blocks) * memory.block) +
+                       slack * memory.activation_peak;
+    rest = std::min(rest, memory.capacity - memory.weights - pool);
+  }
   return fmt::format(
       "  kv_sizing: on_demand\n"
       "  gpu_memory_utilization: 1.0\n"

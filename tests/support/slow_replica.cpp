@@ -20,20 +20,6 @@ SchedulerLimits limits_of(const Scenario& scenario) {
   return limits;
 }
 
-Part part_of(Blocked blocked) {
-  switch (blocked) {
-    case Blocked::sequence_slot:
-      return Part::wait_sequence_slot;
-    case Blocked::kv_blocks:
-      return Part::wait_kv_blocks;
-    case Blocked::token_budget:
-      return Part::wait_token_budget;
-    case Blocked::nothing:
-      break;
-  }
-  TOKENLINE_CHECK(false, "a request waits for nothing");
-}
-
 /// Rows of the decode part of a step and the tokens that they read.
 struct DecodeRows {
   std::int64_t count = 0;
@@ -60,11 +46,23 @@ SlowReplica::SlowReplica(World& world, std::uint32_t index)
     : world_(world),
       index_(index),
       limits_(limits_of(world.scenario)),
-      pool_(world.scenario.memory.blocks, limits_.block_size) {}
+      pool_(world.scenario.memory.blocks, limits_.block_size),
+      batches_(world.scenario.cost->stages()),
+      stage_free_(world.scenario.cost->stages()) {
+  for (std::size_t i = 0; i < batches_.size(); ++i) ready_.push_back(i);
+}
 
 std::int64_t SlowReplica::outstanding() const {
-  return static_cast<std::int64_t>(waiting_.size()) +
-         std::ranges::count_if(running_, [](const auto& s) { return !s->finished(); });
+  auto all = static_cast<std::int64_t>(waiting_.size());
+  for (const SlowBatch& batch : batches_)
+    all += std::ranges::count_if(batch.running, [](const auto& s) { return !s->finished(); });
+  return all;
+}
+
+bool SlowReplica::nothing_runs() const {
+  return std::ranges::all_of(batches_, [](const SlowBatch& batch) {
+    return std::ranges::all_of(batch.running, [](const auto& s) { return s->finished(); });
+  });
 }
 
 void SlowReplica::enqueue(std::uint32_t request) {
@@ -77,104 +75,164 @@ void SlowReplica::enqueue(std::uint32_t request) {
   sequence->prefill = record.prompt_tokens;
   sequence->joined = world_.events.now();
   waiting_.push_back(std::move(sequence));
-  if (up_ && !step_) wake();
+  // A busy host sees it when a step ends.
+  if (!up_ || decide_at_ || !in_pipeline_.empty()) return;
+  decide_at_ = world_.events.now();
+  expect();
 }
 
-void SlowReplica::wake() {
-  if (deciding_) return;
-  deciding_ = true;
-  world_.events.at(world_.events.now(), Phase::decision, [this] { decide(); });
+/// What happens next here: the first step in the pipeline ends, or the host decides.
+void SlowReplica::expect() {
+  if (!decide_at_ && in_pipeline_.empty()) return;
+  const bool ends = !in_pipeline_.empty() &&
+                    (!decide_at_ || batches_[in_pipeline_.front()].step->end <= *decide_at_);
+  if (ends)
+    world_.events.at(batches_[in_pipeline_.front()].step->end, Phase::completion, [this] {
+      finish();
+      expect();
+    });
+  else
+    world_.events.at(*decide_at_, Phase::decision, [this] {
+      decide();
+      expect();
+    });
 }
 
 void SlowReplica::decide() {
-  deciding_ = false;
+  decide_at_.reset();
+  while (!ready_.empty() && start_one())
+    if (host_free_ > world_.events.now()) {
+      if (!ready_.empty()) decide_at_ = host_free_;
+      return;
+    }
+  const bool idle = nothing_runs() && waiting_.empty();
+  TOKENLINE_CHECK(!up_ || !in_pipeline_.empty() || idle, "the slow replica {} is stuck", index_);
+}
+
+/// Starts a step of the first batch that has one to do. Under shared slots those that run something
+/// come first.
+bool SlowReplica::start_one() {
+  std::vector<std::size_t> order;
+  if (world_.scenario.engine.pipeline_slots == PipelineSlots::shared) {
+    for (const std::size_t i : ready_)
+      if (!batches_[i].running.empty()) order.push_back(i);
+    for (const std::size_t i : ready_)
+      if (batches_[i].running.empty()) order.push_back(i);
+    ready_ = order;
+  }
+  order = ready_;
+  bool empty_one_has_none = false;
+  for (const std::size_t i : order) {
+    if (batches_[i].running.empty() && empty_one_has_none) continue;
+    if (batches_[i].running.empty()) empty_one_has_none = true;
+    here_ = i;
+    if (start(batches_[i])) return true;
+    if (!up_) return false;
+  }
+  return false;
+}
+
+bool SlowReplica::start(SlowBatch& batch) {
+  charge_waiting();
+  charge_pause();
   look();
   for (;;) {
     SlowStep step = schedule();
-    if (!step.decodes.empty() || !step.pieces.empty()) {
-      if (fits(step))
-        start(std::move(step));
-      else
-        crash();
-      return;
+    if (step.decodes.empty() && step.pieces.empty()) {
+      drop_finished(batch);
+      if (step.preemptions > 0) continue;
+      blocked_ = step.blocked;
+      for (const auto& sequence : waiting_) sequence->early = true;
+      return false;
     }
-    drop_finished();
-    if (step.preemptions == 0) break;
+    if (!fits(step)) {
+      crash();
+      return false;
+    }
+    blocked_ = step.blocked;
+    for (const auto& sequence : waiting_) sequence->early = true;
+    launch(step);
+    batch.step = std::move(step);
+    std::erase(ready_, here_);
+    in_pipeline_.push_back(here_);
+    return true;
   }
-  TOKENLINE_CHECK(running_.empty() && waiting_.empty(), "the slow replica {} is stuck", index_);
 }
 
 /// Which requests of the queue the coming decision knows of.
 void SlowReplica::look() {
-  const bool ahead = world_.scenario.engine.schedule_ahead;
+  const bool ahead = world_.scenario.engine.schedule_ahead && batches_.size() == 1;
   for (const auto& sequence : waiting_)
     if (!ahead || sequence->early) sequence->seen = true;
-  const bool idle = std::ranges::all_of(running_, [](const auto& s) { return s->finished(); });
-  if (idle && std::ranges::none_of(waiting_, [](const auto& s) { return s->seen; }))
+  if (nothing_runs() && std::ranges::none_of(waiting_, [](const auto& s) { return s->seen; }))
     for (const auto& sequence : waiting_) sequence->seen = true;
   world_.run.counts.unseen +=
       std::ranges::count_if(waiting_, [](const auto& s) { return !s->seen; });
 }
 
-hw::Price SlowReplica::price(const SlowStep& step) const {
-  std::vector<hw::Chunk> chunks;
-  std::int64_t sampled = rows(step).count;
-  for (const auto& piece : step.pieces) {
-    chunks.push_back(piece.chunk());
-    if (piece.last()) ++sampled;
-  }
-  return world_.scenario.cost->price({.decode_sequences = rows(step).count,
-                                      .decode_context = rows(step).context,
-                                      .chunks = chunks,
-                                      .sampled = sampled});
+Duration SlowReplica::price(const hw::StepShape& shape) const {
+  Duration sum{};
+  for (std::size_t i = 0; i < batches_.size(); ++i)
+    sum += to_duration(world_.scenario.cost->stage(i).price(shape).time);
+  return sum;
 }
 
 Duration SlowReplica::price_of_decodes(const SlowStep& step) const {
   const DecodeRows all = rows(step);
-  return to_duration(world_.scenario.cost
-                         ->price({.decode_sequences = all.count,
-                                  .decode_context = all.context,
-                                  .chunks = {},
-                                  .sampled = all.count})
-                         .time);
+  return price({.decode_sequences = all.count,
+                .decode_context = all.context,
+                .chunks = {},
+                .sampled = all.count});
 }
 
 Duration SlowReplica::price_of_mean_decode(const SlowStep& step) const {
   const DecodeRows all = rows(step);
-  return to_duration(world_.scenario.cost
-                         ->price({.decode_sequences = 1,
-                                  .decode_context = all.context / all.count,
-                                  .chunks = {},
-                                  .sampled = 1})
-                         .time);
+  return price({.decode_sequences = 1,
+                .decode_context = all.context / all.count,
+                .chunks = {},
+                .sampled = 1});
 }
 
 bool SlowReplica::fits(const SlowStep& step) const {
-  const MemoryPlan& memory = world_.scenario.memory;
   if (world_.scenario.engine.kv_sizing != KvSizing::on_demand) return true;
   std::int64_t tokens = rows(step).count;
   std::int64_t sampled = rows(step).count;
   std::int64_t scores = 0;
   for (const auto& piece : step.pieces) {
     tokens += piece.tokens;
-    if (piece.last()) ++sampled;
-    scores = std::max(scores, piece.tokens * (piece.sequence->stored + piece.tokens));
+    if (piece.last) ++sampled;
+    scores = std::max(scores, piece.tokens * (piece.past + piece.tokens));
   }
-  const Bytes activations = world_.scenario.cost->activations(tokens, sampled, scores);
-  return memory.in_use(KvSizing::on_demand, pool_.used(), activations) <= memory.capacity;
+  for (std::size_t i = 0; i < batches_.size(); ++i) {
+    const MemoryPlan& memory = world_.scenario.stage_memory[i];
+    const Bytes activations = world_.scenario.cost->stage(i).activations(tokens, sampled, scores);
+    if (memory.in_use(KvSizing::on_demand, pool_.used(), activations) > memory.capacity)
+      return false;
+  }
+  return true;
 }
 
-void SlowReplica::start(SlowStep step) {
+/// When the step passes the host and each stage.
+void SlowReplica::launch(SlowStep& step) {
   const EngineConfig& engine = world_.scenario.engine;
   const auto sequences =
       static_cast<double>(rows(step).count) + static_cast<double>(step.pieces.size());
+  std::vector<hw::Chunk> chunks;
+  std::int64_t tokens = rows(step).count;
+  std::int64_t sampled = rows(step).count;
+  for (const auto& piece : step.pieces) {
+    chunks.push_back(piece.chunk());
+    tokens += piece.tokens;
+    if (piece.last) ++sampled;
+  }
+  const hw::StepShape shape{.decode_sequences = rows(step).count,
+                            .decode_context = rows(step).context,
+                            .chunks = chunks,
+                            .sampled = sampled};
   step.start = world_.events.now();
-  for (const auto& sequence : waiting_) sequence->early = true;
+  step.gpu = price(shape);
   const Duration work =
       to_duration(engine.host_overhead_per_step + sequences * engine.host_overhead_per_sequence);
-  step.gpu = to_duration(price(step).time);
-  std::int64_t tokens = rows(step).count;
-  for (const auto& piece : step.pieces) tokens += piece.tokens;
   const bool launched = !step.pieces.empty() && tokens > engine.cuda_graph_max_tokens;
   const Duration launch = launched ? to_duration(engine.prompt_launch) : Duration{};
   const auto beyond = [&](Duration time) { return time > step.gpu ? time - step.gpu : Duration{}; };
@@ -184,91 +242,49 @@ void SlowReplica::start(SlowStep step) {
     step.host = to_duration(engine.host_gap + sequences * engine.host_gap_per_sequence) +
                 beyond(work + launch);
   step.host += to_duration(static_cast<double>(step.newcomers) * engine.host_overhead_per_request);
+  host_free_ = step.start + step.host;
+  TimePoint there = host_free_;
+  for (std::size_t i = 0; i < batches_.size(); ++i) {
+    if (stage_free_[i] > there) {
+      step.waiting += stage_free_[i] - there;
+      there = stage_free_[i];
+    }
+    there += to_duration(world_.scenario.cost->stage(i).price(shape).time);
+    stage_free_[i] = there;
+  }
+  step.end = there;
   SlowCounts& counts = world_.run.counts;
   ++counts.steps;
+  counts.overlapping += in_pipeline_.empty() ? 0 : 1;
   counts.gpu_bound += engine.host_overlap == HostOverlap::async && work < step.gpu ? 1 : 0;
   if (!step.decodes.empty()) counts.held_rows += static_cast<std::int64_t>(step.held.size());
-  counts.partial_pieces +=
-      std::ranges::count_if(step.pieces, [](const auto& piece) { return !piece.last(); });
-  world_.events.at(step.start + step.host + step.gpu, Phase::completion, [this] { finish(); });
-  step_ = std::move(step);
+  for (const auto& piece : step.pieces) {
+    counts.partial_pieces += piece.last ? 0 : 1;
+    counts.chained_pieces += piece.past > piece.sequence->stored ? 1 : 0;
+  }
 }
 
 void SlowReplica::finish() {
-  charge_waiting();
-  charge_pieces();
-  charge_decodes();
-  store_and_emit();
-  drop_finished();
-  step_.reset();
-  if (!running_.empty() || !waiting_.empty()) wake();
-}
-
-void SlowReplica::charge(const SlowSequence& sequence, Part part, Duration time) {
-  world_.run.records[sequence.request].parts[part] += time;
-}
-
-void SlowReplica::charge_waiting() {
-  const TimePoint now = world_.events.now();
-  for (const auto& sequence : waiting_) {
-    if (!sequence->seen)
-      charge(*sequence, Part::wait_step, now - std::max(sequence->joined, step_->start));
-    else if (sequence->preempted)
-      charge(*sequence, Part::preempted, now - step_->start);
-    else
-      charge(*sequence, part_of(step_->blocked), now - step_->start);
-  }
-}
-
-void SlowReplica::charge_pieces() {
-  for (const auto& piece : step_->pieces) {
-    const hw::Chunk chunk = piece.chunk();
-    const Duration alone = to_duration(
-        world_.scenario.cost->price({.chunks = {&chunk, 1}, .sampled = piece.last() ? 1 : 0}).time);
-    const Duration own = std::min(alone, step_->gpu);
-    const SlowSequence& sequence = *piece.sequence;
-    const bool repeats = sequence.stored < sequence.thrown_away;
-    charge(sequence, Part::host_gap, step_->host);
-    charge(sequence, repeats ? Part::recomputed : Part::own_prefill, own);
-    charge(sequence, repeats ? Part::recomputed : Part::prefill_stretched, step_->gpu - own);
-  }
-  const auto computed = [this](const SlowSequencePtr& sequence) {
-    return std::ranges::any_of(step_->pieces,
-                               [&](const auto& piece) { return piece.sequence == sequence; });
-  };
-  for (const auto& sequence : running_)
-    if (sequence->prefilling() && !computed(sequence))
-      charge(*sequence, Part::wait_token_budget, step_->host + step_->gpu);
-}
-
-void SlowReplica::charge_decodes() {
-  if (step_->decodes.empty()) {
-    for (const auto& sequence : running_)
-      if (!sequence->prefilling() && !sequence->finished()) {
-        charge(*sequence, Part::host_gap, step_->host);
-        charge(*sequence, Part::decode_stalled, step_->gpu);
-      }
-    return;
-  }
-  // Less work is not always faster: a part is at most what it is a part of.
-  const Duration all = std::min(price_of_decodes(*step_), step_->gpu);
-  const Duration floor = std::min(price_of_mean_decode(*step_), all);
-  for (const auto& sequence : step_->decodes) {
-    charge(*sequence, Part::host_gap, step_->host);
-    charge(*sequence, Part::decode_floor, floor);
-    charge(*sequence, Part::decode_stretched, all - floor);
-    charge(*sequence, Part::decode_stalled, step_->gpu - all);
-  }
+  SlowBatch& batch = batches_[in_pipeline_.front()];
+  charge_pieces(*batch.step);
+  charge_decodes(batch);
+  store_and_emit(*batch.step);
+  drop_finished(batch);
+  batch.step.reset();
+  batch.ended = world_.events.now();
+  ready_.push_back(in_pipeline_.front());
+  in_pipeline_.erase(in_pipeline_.begin());
+  if (!decide_at_) decide_at_ = std::max(world_.events.now(), host_free_);
 }
 
 /// Stores the step's tokens; those who have no prompt left to store emit one, in order of
 /// admission.
-void SlowReplica::store_and_emit() {
-  for (const auto& sequence : step_->decodes) ++sequence->stored;
-  for (const auto& piece : step_->pieces) piece.sequence->stored += piece.tokens;
-  for (const auto& sequence : step_->decodes) emit(*sequence);
-  for (const auto& piece : step_->pieces)
-    if (!piece.sequence->prefilling()) emit(*piece.sequence);
+void SlowReplica::store_and_emit(const SlowStep& step) {
+  for (const auto& sequence : step.decodes) ++sequence->stored;
+  for (const auto& piece : step.pieces) piece.sequence->stored += piece.tokens;
+  for (const auto& sequence : step.decodes) emit(*sequence);
+  for (const auto& piece : step.pieces)
+    if (piece.last) emit(*piece.sequence);
 }
 
 void SlowReplica::emit(SlowSequence& sequence) {
@@ -288,21 +304,29 @@ void SlowReplica::emit(SlowSequence& sequence) {
 }
 
 /// Finished sequences leave; under static, all together when the whole batch has finished.
-void SlowReplica::drop_finished() {
+void SlowReplica::drop_finished(SlowBatch& batch) {
   const auto finished = [](const SlowSequencePtr& s) { return s->finished(); };
-  if (world_.scenario.engine.scheduler == "static" && !std::ranges::all_of(running_, finished))
+  if (world_.scenario.engine.scheduler == "static" && !std::ranges::all_of(batch.running, finished))
     return;
-  for (const auto& sequence : running_)
+  for (const auto& sequence : batch.running)
     if (sequence->finished()) pool_.release(sequence->request);
-  std::erase_if(running_, finished);
+  std::erase_if(batch.running, finished);
 }
 
 void SlowReplica::crash() {
   ++world_.run.counts.crashes;
-  std::vector<SlowSequencePtr> lost = running_;
+  std::vector<SlowSequencePtr> lost;
+  for (SlowBatch& batch : batches_) {
+    lost.insert(lost.end(), batch.running.begin(), batch.running.end());
+    batch = {.running = {}, .step = {}, .ended = world_.events.now()};
+  }
+  std::ranges::sort(lost, {}, [](const auto& sequence) { return sequence->order; });
   lost.insert(lost.end(), waiting_.begin(), waiting_.end());
-  running_.clear();
   waiting_.clear();
+  ready_.insert(ready_.end(), in_pipeline_.begin(), in_pipeline_.end());
+  in_pipeline_.clear();
+  std::ranges::fill(stage_free_, world_.events.now());
+  host_free_ = world_.events.now();
   pool_ = reference::PagedPool(world_.scenario.memory.blocks, limits_.block_size);
   up_ = false;
   world_.events.at(world_.events.now() + world_.scenario.cluster.restart_delay, Phase::completion,
@@ -313,11 +337,12 @@ void SlowReplica::crash() {
 
 void SlowReplica::restart() {
   up_ = true;
-  for (const auto& sequence : waiting_) {
+  decided_ = world_.events.now();
+  for (const auto& sequence : waiting_)
     charge(*sequence, Part::restart, world_.events.now() - sequence->joined);
-    sequence->joined = world_.events.now();
-  }
-  if (!waiting_.empty()) wake();
+  if (waiting_.empty()) return;
+  decide_at_ = world_.events.now();
+  expect();
 }
 
 }  // namespace tokenline::test

@@ -43,15 +43,21 @@ struct SlowSequence {
   std::int64_t output = 0;
   std::int64_t emitted = 0;      ///< Output tokens so far.
   std::int64_t stored = 0;       ///< Tokens in KV.
+  std::int64_t scheduled = 0;    ///< Of its prefill: stored, or in a step under way.
   std::int64_t prefill = 0;      ///< Tokens that its prefill stores.
   std::int64_t thrown_away = 0;  ///< Most tokens it had stored when it was preempted.
   TimePoint joined{};            ///< The queue.
   bool seen = false;             ///< A decision finds it in the queue.
   bool early = false;            ///< It was there when the last step started.
   bool preempted = false;        ///< Waits to be admitted again.
+  std::uint64_t order = 0;       ///< Admissions before it.
+  TimePoint accounted{};         ///< Up to when the time of its prefill is charged.
+  bool starved = false;          ///< A decision since its last piece gave it no tokens.
   std::optional<TimePoint> last_token;
 
   [[nodiscard]] bool prefilling() const { return stored < prefill; }
+  [[nodiscard]] bool partial() const { return scheduled < prefill; }
+  [[nodiscard]] bool under_way() const { return stored < scheduled; }
   [[nodiscard]] bool finished() const { return emitted == output; }
 };
 using SlowSequencePtr = std::shared_ptr<SlowSequence>;
@@ -61,8 +67,9 @@ struct SlowStep {
   struct Piece {
     SlowSequencePtr sequence;
     std::int64_t tokens = 0;
-    [[nodiscard]] hw::Chunk chunk() const { return {tokens, sequence->stored}; }
-    [[nodiscard]] bool last() const { return sequence->stored + tokens == sequence->prefill; }
+    std::int64_t past = 0;
+    bool last = false;
+    [[nodiscard]] hw::Chunk chunk() const { return {tokens, past}; }
   };
   std::vector<SlowSequencePtr> decodes;  ///< Advance by a token, in order of admission.
   std::vector<SlowSequencePtr> held;     ///< Finished, still a row.
@@ -72,8 +79,17 @@ struct SlowStep {
   Blocked blocked = Blocked::nothing;
 
   TimePoint start{};
+  TimePoint end{};
   Duration host{};
-  Duration gpu{};
+  Duration gpu{};      ///< Of all stages.
+  Duration waiting{};  ///< For stages busy with other steps.
+};
+
+/// Sequences that share their steps.
+struct SlowBatch {
+  std::vector<SlowSequencePtr> running;  ///< In order of admission.
+  std::optional<SlowStep> step;          ///< Under way.
+  TimePoint ended{};                     ///< When its last step did.
 };
 
 /// One replica of the slow engine.
@@ -99,6 +115,7 @@ class SlowReplica {
  private:
   // slow_scheduling.cpp: who computes what.
   SlowStep schedule();
+  void schedule_here(SlowStep& step);
   void schedule_static(SlowStep& step);
   void schedule_prefill_first(SlowStep& step);
   void schedule_orca(SlowStep& step);
@@ -107,40 +124,59 @@ class SlowReplica {
   void schedule_prefill_first_chunked(SlowStep& step);
   [[nodiscard]] std::int64_t promised(double share) const;
   void walk_running(std::int64_t& budget, SlowStep& step);
+  void walk_decodes(SlowStep& step);
   SlowSequencePtr preempt_last(SlowStep& step);
   void find_again(SlowSequence& sequence, std::int64_t tokens);
   void admit(std::int64_t budget, bool in_part, SlowStep& step,
              std::optional<std::int64_t> room_to_the_end = {});
+  void take(const SlowSequencePtr& sequence, std::int64_t tokens, SlowStep& step);
+  [[nodiscard]] SlowSequencePtr find_partial() const;
+  [[nodiscard]] std::int64_t slots() const;
+  [[nodiscard]] SlowBatch* bring_partial_here(const SlowSequencePtr& partial);
 
-  // slow_replica.cpp: what a step takes, where time goes, what comes out.
-  void wake();
+  // slow_replica.cpp: when steps start, what they take, what comes out.
+  void expect();
   void decide();
+  bool start_one();
+  bool start(SlowBatch& batch);
   void look();
-  [[nodiscard]] hw::Price price(const SlowStep& step) const;
+  [[nodiscard]] Duration price(const hw::StepShape& shape) const;
   [[nodiscard]] Duration price_of_decodes(const SlowStep& step) const;
   [[nodiscard]] Duration price_of_mean_decode(const SlowStep& step) const;
   [[nodiscard]] bool fits(const SlowStep& step) const;
-  void start(SlowStep step);
+  void launch(SlowStep& step);
   void finish();
-  void charge_waiting();
-  void charge_pieces();
-  void charge_decodes();
-  void charge(const SlowSequence& sequence, Part part, Duration time);
-  void store_and_emit();
+  void store_and_emit(const SlowStep& step);
   void emit(SlowSequence& sequence);
-  void drop_finished();
+  void drop_finished(SlowBatch& batch);
   void crash();
   void restart();
+  [[nodiscard]] bool nothing_runs() const;
+
+  // slow_ledger.cpp: where time goes.
+  void charge_waiting();
+  void charge_pause();
+  void charge_pieces(const SlowStep& step);
+  void charge_decodes(const SlowBatch& batch);
+  void charge(const SlowSequence& sequence, Part part, Duration time);
+  void charge_gap(SlowSequence& sequence);
 
   World& world_;
   std::uint32_t index_;
   SchedulerLimits limits_;
   reference::PagedPool pool_;
   std::deque<SlowSequencePtr> waiting_;
-  std::vector<SlowSequencePtr> running_;  ///< In order of admission.
-  std::optional<SlowStep> step_;          ///< Under way.
-  bool deciding_ = false;                 ///< A decision is in the event list.
+  std::vector<SlowBatch> batches_;
+  std::vector<std::size_t> in_pipeline_;  ///< Batches with a step, in order of its start.
+  std::vector<std::size_t> ready_;        ///< The others, in order of when they became so.
+  std::size_t here_ = 0;                  ///< The batch decided about.
+  std::optional<TimePoint> decide_at_;
+  TimePoint host_free_{};
+  std::vector<TimePoint> stage_free_;
+  TimePoint decided_{};                 ///< Last decision.
+  Blocked blocked_ = Blocked::nothing;  ///< What the queue has waited for since.
   bool up_ = true;
+  std::uint64_t admissions_ = 0;
   int decodes_since_calm_ = 0;  ///< Decode steps since the replica was idle or preempted.
 };
 

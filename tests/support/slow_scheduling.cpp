@@ -18,8 +18,21 @@ double new_token_ratio(int decodes) {
 }  // namespace
 
 SlowStep SlowReplica::schedule() {
-  const std::string& scheduler = world_.scenario.engine.scheduler;
+  const SlowSequencePtr partial = find_partial();
+  SlowBatch* home = partial ? bring_partial_here(partial) : nullptr;
   SlowStep step;
+  schedule_here(step);
+  std::vector<SlowSequencePtr>& here = batches_[here_].running;
+  const bool stays = partial && std::ranges::none_of(step.pieces, [&](const auto& piece) {
+                       return piece.sequence == partial;
+                     });
+  if (home != nullptr && stays && std::erase(here, partial) > 0) home->running.push_back(partial);
+  if (const SlowSequencePtr left = find_partial(); left && !left->under_way()) left->starved = true;
+  return step;
+}
+
+void SlowReplica::schedule_here(SlowStep& step) {
+  const std::string& scheduler = world_.scenario.engine.scheduler;
   if (scheduler == "static")
     schedule_static(step);
   else if (scheduler == "prefill_first")
@@ -34,12 +47,52 @@ SlowStep SlowReplica::schedule() {
     schedule_prefill_first_chunked(step);
   else
     TOKENLINE_CHECK(false, "the slow engine knows no scheduler '{}'", scheduler);
-  return step;
+}
+
+/// The one sequence whose prompt is not wholly scheduled.
+SlowSequencePtr SlowReplica::find_partial() const {
+  for (const SlowBatch& batch : batches_)
+    for (const auto& sequence : batch.running)
+      if (sequence->partial()) return sequence;
+  return nullptr;
+}
+
+/// Slots of the batch decided about.
+std::int64_t SlowReplica::slots() const {
+  const auto count = static_cast<std::int64_t>(batches_.size());
+  switch (world_.scenario.engine.pipeline_slots) {
+    case PipelineSlots::split:
+      return std::max<std::int64_t>(1, limits_.max_num_seqs / count);
+    case PipelineSlots::each:
+      return limits_.max_num_seqs;
+    case PipelineSlots::shared:
+      break;
+  }
+  std::int64_t free = limits_.max_num_seqs;
+  for (const SlowBatch& batch : batches_)
+    if (&batch != &batches_[here_]) free -= static_cast<std::int64_t>(batch.running.size());
+  return free;
+}
+
+/// A prompt under computation goes on in whichever batch is next, if that has a slot for it: it is
+/// there while that is decided, and is the one that is preempted first. Returns where it came from.
+SlowBatch* SlowReplica::bring_partial_here(const SlowSequencePtr& partial) {
+  const auto home = std::ranges::find_if(batches_, [&](const SlowBatch& batch) {
+    return std::ranges::find(batch.running, partial) != batch.running.end();
+  });
+  SlowBatch& here = batches_[here_];
+  if (&*home == &here) return nullptr;
+  // Under shared slots it brings its own along.
+  const bool shared = world_.scenario.engine.pipeline_slots == PipelineSlots::shared;
+  if (static_cast<std::int64_t>(here.running.size()) >= slots() + (shared ? 1 : 0)) return nullptr;
+  std::erase(home->running, partial);
+  here.running.push_back(partial);
+  return &*home;
 }
 
 /// Request-level batching: a new batch only when nothing runs.
 void SlowReplica::schedule_static(SlowStep& step) {
-  if (running_.empty()) {
+  if (batches_[here_].running.empty()) {
     admit(limits_.max_num_batched_tokens, false, step);
     return;
   }
@@ -71,18 +124,20 @@ void SlowReplica::schedule_orca(SlowStep& step) {
 void SlowReplica::schedule_chunked(SlowStep& step) {
   std::int64_t budget = limits_.max_num_batched_tokens;
   walk_running(budget, step);
-  if (step.preemptions == 0)
-    admit(budget, true, step);
-  else
+  if (step.preemptions > 0)
     step.blocked = Blocked::kv_blocks;
+  else if (step.blocked == Blocked::nothing)
+    admit(budget, true, step);
 }
 
 /// Blocks that the running sequences lack to hold the share `share` of what is still to come.
 std::int64_t SlowReplica::promised(double share) const {
   std::int64_t lacking = 0;
-  for (const auto& sequence : running_)
-    lacking +=
-        limits_.blocks(sequence->prompt + sequence->output) - limits_.blocks(sequence->stored);
+  for (const SlowBatch& batch : batches_)
+    for (const auto& sequence : batch.running)
+      if (!sequence->finished())
+        lacking += limits_.blocks(sequence->prompt + sequence->output) -
+                   static_cast<std::int64_t>(pool_.table(sequence->request).size());
   return static_cast<std::int64_t>(std::ceil(share * static_cast<double>(lacking)));
 }
 
@@ -96,24 +151,31 @@ void SlowReplica::schedule_guaranteed_no_evict(SlowStep& step) {
 
 /// SGLang, get_next_batch_to_run: a batch of prompts if there can be one, otherwise decodes.
 void SlowReplica::schedule_prefill_first_chunked(SlowStep& step) {
-  if (running_.empty()) decodes_since_calm_ = 0;
+  if (nothing_runs()) decodes_since_calm_ = 0;
+  const std::vector<SlowSequencePtr>& running = batches_[here_].running;
   const double ratio = new_token_ratio(decodes_since_calm_);
   std::int64_t budget = limits_.max_num_batched_tokens;
   const std::int64_t lacking = promised(ratio);
-  if (!running_.empty() && running_.back()->prefilling()) {
-    const SlowSequencePtr partial = running_.back();
-    const std::int64_t wanted = std::min(partial->prefill - partial->stored, budget);
-    if (!pool_.append(partial->request, wanted)) {
+  if (!running.empty() && running.back()->partial()) {
+    const SlowSequencePtr partial = running.back();
+    const std::int64_t wanted = std::min(partial->prefill - partial->scheduled, budget);
+    if (pool_.append(partial->request, wanted)) {
+      take(partial, wanted, step);
+      budget -= wanted;
+    } else if (!partial->under_way()) {
       preempt_last(step);
       step.blocked = Blocked::kv_blocks;
       return;
+    } else if (!waiting_.empty()) {
+      step.blocked = Blocked::kv_blocks;
     }
-    step.pieces.push_back({partial, wanted});
-    budget -= wanted;
   }
-  admit(budget, true, step, pool_.free() - lacking);
+  if (step.blocked == Blocked::nothing) admit(budget, true, step, pool_.free() - lacking);
   if (!step.pieces.empty()) return;
-  walk_running(budget, step);
+  const Blocked queue = step.blocked;
+  walk_decodes(step);
+  step.blocked = queue;
+  if (step.decodes.empty() && step.preemptions == 0) return;
   ++decodes_since_calm_;
   if (step.preemptions == 0) return;
   decodes_since_calm_ = 0;
@@ -123,38 +185,68 @@ void SlowReplica::schedule_prefill_first_chunked(SlowStep& step) {
 /// Every running sequence in order of admission takes its next tokens and the blocks for them; for
 /// a missing block the last admitted one is preempted, possibly the asking one itself.
 void SlowReplica::walk_running(std::int64_t& budget, SlowStep& step) {
-  for (std::size_t i = 0; i < running_.size(); ++i) {
-    const SlowSequencePtr sequence = running_[i];
-    if (sequence->finished()) continue;
-    const std::int64_t wanted =
-        sequence->prefilling() ? std::min(sequence->prefill - sequence->stored, budget) : 1;
-    if (wanted == 0) continue;
+  const std::int64_t before = static_cast<std::int64_t>(step.decodes.size());
+  walk_decodes(step);
+  budget -= static_cast<std::int64_t>(step.decodes.size()) - before;
+  const std::vector<SlowSequencePtr>& running = batches_[here_].running;
+  if (running.empty() || !running.back()->partial()) return;
+  const SlowSequencePtr partial = running.back();
+  const std::int64_t wanted = std::min(partial->prefill - partial->scheduled, budget);
+  if (wanted == 0) return;
+  if (pool_.append(partial->request, wanted)) {
+    take(partial, wanted, step);
+    budget -= wanted;
+  } else if (!partial->under_way()) {
+    preempt_last(step);
+  } else if (!waiting_.empty()) {
+    step.blocked = Blocked::kv_blocks;
+  }
+}
+
+void SlowReplica::walk_decodes(SlowStep& step) {
+  std::vector<SlowSequencePtr>& running = batches_[here_].running;
+  for (std::size_t i = 0; i < running.size(); ++i) {
+    const SlowSequencePtr sequence = running[i];
+    if (sequence->finished() || sequence->prefilling()) continue;
     bool scheduled = true;
-    while (scheduled && !pool_.append(sequence->request, wanted))
+    while (scheduled && !pool_.append(sequence->request, 1))
       scheduled = preempt_last(step) != sequence;
     if (!scheduled) break;
-    budget -= wanted;
-    if (sequence->prefilling())
-      step.pieces.push_back({sequence, wanted});
-    else
-      step.decodes.push_back(sequence);
+    step.decodes.push_back(sequence);
   }
-  for (const auto& sequence : running_)
+  for (const auto& sequence : running)
     if (sequence->finished()) step.held.push_back(sequence);
 }
 
-/// The sequence admitted last, held rows apart, gives up its blocks and returns to the queue.
+/// A piece of the sequence's prompt, whose blocks it has.
+void SlowReplica::take(const SlowSequencePtr& sequence, std::int64_t tokens, SlowStep& step) {
+  charge_gap(*sequence);
+  const std::int64_t past = sequence->scheduled;
+  sequence->scheduled += tokens;
+  sequence->starved = false;
+  step.pieces.push_back({.sequence = sequence,
+                         .tokens = tokens,
+                         .past = past,
+                         .last = sequence->scheduled == sequence->prefill});
+}
+
+/// The sequence admitted last, held rows and a prompt under way apart, gives up its blocks and
+/// returns to the queue.
 SlowSequencePtr SlowReplica::preempt_last(SlowStep& step) {
-  const auto last = std::find_if(running_.rbegin(), running_.rend(),
-                                 [](const auto& sequence) { return !sequence->finished(); });
+  std::vector<SlowSequencePtr>& running = batches_[here_].running;
+  const auto last = std::find_if(running.rbegin(), running.rend(), [](const auto& sequence) {
+    return !sequence->finished() && !sequence->under_way();
+  });
   const SlowSequencePtr victim = *last;
-  running_.erase(std::next(last).base());
+  running.erase(std::next(last).base());
+  if (victim->partial()) charge_gap(*victim);
   pool_.release(victim->request);
   RequestRecord& record = world_.run.records[victim->request];
   ++record.preemptions;
   record.recomputed_tokens += victim->stored;
   victim->thrown_away = std::max(victim->thrown_away, victim->stored);
   victim->stored = 0;
+  victim->scheduled = 0;
   victim->prefill = victim->prompt + victim->emitted;
   victim->preempted = true;
   waiting_.push_front(victim);
@@ -167,6 +259,7 @@ SlowSequencePtr SlowReplica::preempt_last(SlowStep& step) {
 void SlowReplica::find_again(SlowSequence& sequence, std::int64_t tokens) {
   pool_.take_back(sequence.request);
   sequence.stored = tokens;
+  sequence.scheduled = tokens;
   world_.run.records[sequence.request].recomputed_tokens -= tokens;
   ++world_.run.counts.found_again;
   if (tokens < sequence.thrown_away / limits_.block_size * limits_.block_size)
@@ -179,7 +272,7 @@ void SlowReplica::admit(std::int64_t budget, bool in_part, SlowStep& step,
                         std::optional<std::int64_t> room_to_the_end) {
   while (!waiting_.empty() && waiting_.front()->seen) {
     const SlowSequencePtr next = waiting_.front();
-    if (static_cast<std::int64_t>(running_.size()) == limits_.max_num_seqs) {
+    if (static_cast<std::int64_t>(batches_[here_].running.size()) == slots()) {
       step.blocked = Blocked::sequence_slot;
       return;
     }
@@ -204,9 +297,11 @@ void SlowReplica::admit(std::int64_t budget, bool in_part, SlowStep& step,
     budget -= tokens;
     if (!next->preempted) ++step.newcomers;
     next->preempted = false;
+    next->order = admissions_++;
+    next->accounted = world_.events.now();
     waiting_.pop_front();
-    running_.push_back(next);
-    step.pieces.push_back({next, tokens});
+    batches_[here_].running.push_back(next);
+    take(next, tokens, step);
   }
 }
 

@@ -23,6 +23,8 @@ std::string cluster_text(const Deployment& d, const std::string& gpu) {
                                 fmt::format("tensor_parallel_size: {}", d.tensor_parallel)};
   if (d.attention_data_parallel > 1)
     keys.push_back(fmt::format("attention_data_parallel_size: {}", d.attention_data_parallel));
+  if (d.pipeline_parallel > 1)
+    keys.push_back(fmt::format("pipeline_parallel_size: {}", d.pipeline_parallel));
   if (d.expert_parallel > 1)
     keys.push_back(fmt::format("expert_parallel_size: {}", d.expert_parallel));
   return fmt::format("{}", fmt::join(keys, ", "));
@@ -91,9 +93,8 @@ Built build(const Deployment& d, const std::string& traffic) {
   if (!gpu) return refused(fmt::format("GPU '{}' is not in the catalog", d.gpu));
   const auto preset = preset_of_model(d.model);
   if (!preset) return refused(fmt::format("no model preset for '{}'", d.model));
-  if (d.pipeline_parallel > 1) return refused("pipeline parallelism is not modelled");
-  const std::int64_t gpus =
-      d.tensor_parallel * std::max<std::int64_t>(d.attention_data_parallel, 1);
+  const std::int64_t gpus = d.pipeline_parallel * d.tensor_parallel *
+                            std::max<std::int64_t>(d.attention_data_parallel, 1);
   if (gpus > hw::load_gpu(*gpu).gpus_per_node) return refused("a replica larger than a node");
   const std::string text = fmt::format(
       "scenario: validation\nmodel: {}\ncluster: {{{}}}\nengine: {{{}}}\ntraffic:\n{}", *preset,

@@ -41,8 +41,7 @@ struct Built {
 
 /// Writes the deployment under `traffic` (YAML, one class indented by two spaces) as the text of a
 /// scenario and reads it as `tokenline run` would. Refused: a model or GPU that is not built in,
-/// pipeline parallelism, more GPUs than a node holds, and whatever the reader says (its first
-/// mistake).
+/// more GPUs than a node holds, and whatever the reader says (its first mistake).
 [[nodiscard]] Built build(const Deployment& deployment, const std::string& traffic);
 
 /// Runs a scenario; an audit that fails is our bug.

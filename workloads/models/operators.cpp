@@ -1,6 +1,7 @@
 #include "workloads/models/operators.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <span>
 
 #include "sim/base/check.hpp"
@@ -19,6 +20,14 @@ struct DenseMlp {
   std::string_view down;
   std::int64_t inner = 0;  ///< Columns on one GPU.
   std::int64_t count = 0;
+};
+
+/// What a stage of a pipeline is.
+struct Place {
+  std::int64_t index = 0;
+  std::int64_t of = 1;
+  [[nodiscard]] bool first() const { return index == 0; }
+  [[nodiscard]] bool last() const { return index == of - 1; }
 };
 
 std::int64_t moe_layers(const Architecture& model) {
@@ -60,15 +69,15 @@ std::vector<Gemm> products(const Architecture& model, const OperatorList& list,
 }
 
 std::vector<Elementwise> streams(const Architecture& model, const OperatorList& list,
-                                 std::span<const DenseMlp> mlps) {
+                                 std::span<const DenseMlp> mlps, Place place) {
   const std::int64_t h = model.hidden_size;
   const Bytes heads = bytes(2 * (list.q_heads + list.kv_heads) * list.head_dim * element);
-  std::vector<Elementwise> all{
-      {"embedding", bytes((model.learned_positions ? 3 : 2) * h * element), 1},
-      // Fused with the residual addition: reads and writes both streams.
-      {"norm", bytes(4 * h * element), 2 * model.layers},
-      {"final_norm", bytes(4 * h * element), 1},
-  };
+  std::vector<Elementwise> all;
+  if (place.first())
+    all.push_back({"embedding", bytes((model.learned_positions ? 3 : 2) * h * element), 1});
+  // Fused with the residual addition: reads and writes both streams.
+  all.push_back({"norm", bytes(4 * h * element), 2 * model.layers});
+  if (place.last()) all.push_back({"final_norm", bytes(4 * h * element), 1});
   for (const DenseMlp& mlp : mlps)
     all.push_back(
         {"activation", bytes((model.mlp == Mlp::gated ? 3 : 2) * mlp.inner * element), mlp.count});
@@ -87,10 +96,18 @@ std::vector<AttentionLayers> attention_layers(const Architecture& model) {
 }
 
 /// After o_proj and after the MLP of each layer; around experts that several groups share also the
-/// gathering of their tokens and the scattering of the answers.
-std::vector<Collective> collectives(const Architecture& model, const Parallelism& parallelism) {
+/// gathering of their tokens and the scattering of the answers; at the start of a stage what the
+/// one before it sends.
+std::vector<Collective> collectives(const Architecture& model, const Parallelism& parallelism,
+                                    Place place) {
   const Bytes hidden = bytes(model.hidden_size * element);
   std::vector<Collective> all;
+  if (!place.first()) {
+    const Bytes part = 2.0 * hidden / static_cast<double>(parallelism.tensor);
+    all.push_back({CollectiveOp::send_recv, 2, part, 1});
+    if (parallelism.tensor > 1)
+      all.push_back({CollectiveOp::all_gather, parallelism.tensor, part, 1});
+  }
   if (parallelism.tensor > 1)
     all.push_back({CollectiveOp::all_reduce, parallelism.tensor, hidden, 2 * model.layers});
   if (parallelism.data > 1) {
@@ -102,9 +119,38 @@ std::vector<Collective> collectives(const Architecture& model, const Parallelism
 
 }  // namespace
 
-OperatorList operators(const Architecture& model, const Parallelism& parallelism) {
-  const std::string mistake = first_sharding_mistake(model, parallelism);
+std::vector<std::int64_t> stage_layers(std::int64_t layers, std::int64_t stages) {
+  std::vector<std::int64_t> all(static_cast<std::size_t>(stages), layers / stages);
+  const std::int64_t left_over = layers % stages;
+  for (std::int64_t i = 0; i < left_over; ++i) ++all[static_cast<std::size_t>(stages - 2 - i)];
+  return all;
+}
+
+Architecture stage_of(const Architecture& model, const Parallelism& parallelism,
+                      std::int64_t stage) {
+  const auto layers = stage_layers(model.layers, parallelism.pipeline);
+  TOKENLINE_CHECK(stage >= 0 && stage < parallelism.pipeline, "stage {} of {}", stage,
+                  parallelism.pipeline);
+  const auto own = layers.begin() + stage;
+  const std::int64_t begin = std::accumulate(layers.begin(), own, std::int64_t{0});
+  Architecture part = model;
+  part.layers = *own;
+  // The first layers are dense; those with a window are spread evenly.
+  if (part.moe)
+    part.moe->dense_layers = std::clamp<std::int64_t>(model.moe->dense_layers - begin, 0, *own);
+  const auto sliding_before = [&](std::int64_t layer) {
+    return layer * model.sliding_layers / model.layers;
+  };
+  part.sliding_layers = sliding_before(begin + *own) - sliding_before(begin);
+  return part;
+}
+
+OperatorList operators(const Architecture& whole, const Parallelism& parallelism,
+                       std::int64_t stage) {
+  const std::string mistake = first_sharding_mistake(whole, parallelism);
   TOKENLINE_CHECK(mistake.empty(), "{}", mistake);
+  const Architecture model = stage_of(whole, parallelism, stage);
+  const Place place{stage, parallelism.pipeline};
   const std::int64_t tensor = parallelism.tensor;
   const std::int64_t h = model.hidden_size;
   const std::vector<DenseMlp> mlps = dense_mlps(model, tensor);
@@ -114,11 +160,13 @@ OperatorList operators(const Architecture& model, const Parallelism& parallelism
   list.kv_heads = std::max<std::int64_t>(1, model.kv_heads / tensor);
   list.head_dim = model.head_dim;
   list.gemms = products(model, list, mlps);
-  list.lm_head = {"lm_head", (model.vocab_size + tensor - 1) / tensor, h, 1, Precision::bfloat16};
-  list.elementwise = streams(model, list, mlps);
+  const std::int64_t heads = place.last() ? 1 : 0;
+  list.lm_head = {"lm_head", (model.vocab_size + tensor - 1) / tensor, h, heads,
+                  Precision::bfloat16};
+  list.elementwise = streams(model, list, mlps, place);
   // 16-bit logits read, fp32 written, and read again by the arg max; every rank samples all of
   // them.
-  list.sampler = {"sampler", bytes(model.vocab_size * (2 + 4 + 4)), 1};
+  list.sampler = {"sampler", bytes(model.vocab_size * (2 + 4 + 4)), heads};
   list.attention = attention_layers(model);
   if (model.mla)
     list.mla = LatentAttentionLayers{.dims = *model.mla,
@@ -132,10 +180,10 @@ OperatorList operators(const Architecture& model, const Parallelism& parallelism
                                 .intermediate_size = model.moe->expert_intermediate_size,
                                 .experts = model.moe->experts,
                                 .experts_per_token = model.moe->experts_per_token,
-                                .tensor = parallelism.gpus() / parallelism.expert,
+                                .tensor = parallelism.stage_gpus() / parallelism.expert,
                                 .expert = parallelism.expert,
                                 .precision = model.quantization};
-  list.collectives = collectives(model, parallelism);
+  list.collectives = collectives(model, parallelism, place);
   return list;
 }
 

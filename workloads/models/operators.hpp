@@ -10,16 +10,28 @@
 
 namespace tokenline::models {
 
-/// How one replica is spread over tensor · data GPUs.
+/// How one replica is spread over pipeline · tensor · data GPUs.
 struct Parallelism {
   std::int64_t tensor = 1;  ///< GPUs that share each attention layer and dense MLP (Megatron).
   std::int64_t data = 1;  ///< Attention data parallel: groups of `tensor` GPUs with own sequences.
   /// Of the tensor · data GPUs, how many ways the experts are spread; the rest of the ways split
   /// each expert (moe_tp = tensor · data / expert).
   std::int64_t expert = 1;
+  std::int64_t pipeline = 1;  ///< Stages of tensor · data GPUs, each with its own layers.
 
-  [[nodiscard]] std::int64_t gpus() const { return tensor * data; }
+  [[nodiscard]] std::int64_t stage_gpus() const { return tensor * data; }
+  [[nodiscard]] std::int64_t gpus() const { return pipeline * stage_gpus(); }
 };
+
+/// Layers of each of `stages` pipeline stages, in order: equal shares; what is left over goes one
+/// by one to the last stage but one and those before it, since the last has the LM head and the
+/// first the embedding (vLLM's get_pp_indices, vllm/distributed/utils.py).
+[[nodiscard]] std::vector<std::int64_t> stage_layers(std::int64_t layers, std::int64_t stages);
+
+/// The layers of pipeline stage `stage` as a model of their own. Dense layers are the first ones of
+/// a mixture of experts; layers with a window alternate evenly with the others.
+[[nodiscard]] Architecture stage_of(const Architecture& model, const Parallelism& parallelism,
+                                    std::int64_t stage);
 
 /// A matrix product of one GPU's shard: activations tokens × k times weights k × n.
 struct Gemm {
@@ -80,16 +92,16 @@ struct Collective {
   std::int64_t count = 1;
 };
 
-/// What one GPU of a replica computes in one forward pass, as functions of the number of tokens of
-/// its own sequences (attention apart, which depends on lengths). Experts meet the tokens of all
-/// `data` groups.
+/// What one GPU of a pipeline stage computes in one forward pass, as functions of the number of
+/// tokens of its own sequences (attention apart, which depends on lengths). Experts meet the tokens
+/// of all `data` groups.
 struct OperatorList {
   std::vector<Gemm> gemms;               ///< Over all tokens of the step.
   std::vector<Elementwise> elementwise;  ///< Over all tokens of the step.
-  Gemm lm_head;                          ///< Over the sampled tokens only.
-  Elementwise sampler;                   ///< Over the sampled tokens only: logits to fp32, arg max.
-  std::int64_t q_heads = 0;              ///< Per GPU.
-  std::int64_t kv_heads = 0;             ///< Per GPU, at least 1 (replicated when TP > kv heads).
+  Gemm lm_head;              ///< Over the sampled tokens only; count 0 but in the last stage.
+  Elementwise sampler;       ///< Over the sampled tokens only: logits to fp32, arg max; as lm_head.
+  std::int64_t q_heads = 0;  ///< Per GPU.
+  std::int64_t kv_heads = 0;  ///< Per GPU, at least 1 (replicated when TP > kv heads).
   std::int64_t head_dim = 0;
   std::vector<AttentionLayers> attention;  ///< Empty under MLA.
   std::optional<LatentAttentionLayers> mla;
@@ -97,19 +109,22 @@ struct OperatorList {
   std::vector<Collective> collectives;
 };
 
-/// Operators of a transformer on one of `parallelism.gpus()` GPUs. Attention, dense MLPs and shared
-/// experts are sharded as in Megatron-LM (arXiv 1909.08053): columns of qkv and gate_up, rows of o
-/// and down, an all-reduce after each pair, the vocabulary split. Experts are spread or split over
-/// all GPUs of the replica; with data > 1 their inputs are gathered from all groups and their
-/// outputs reduce-scattered (vLLM's allgather_reducescatter); all groups run the same step. A
-/// vocabulary the tensor degree does not divide is padded. Not listed: the gathering of logits
+/// Operators of a transformer on one GPU of pipeline stage `stage`. Attention, dense MLPs and
+/// shared experts are sharded as in Megatron-LM (arXiv 1909.08053): columns of qkv and gate_up,
+/// rows of o and down, an all-reduce after each pair, the vocabulary split. Experts are spread or
+/// split over all GPUs of the stage; with data > 1 their inputs are gathered from all groups and
+/// their outputs reduce-scattered (vLLM's allgather_reducescatter); all groups run the same step. A
+/// vocabulary the tensor degree does not divide is padded. A stage but the first receives the
+/// hidden state and the residual of every token from the one before: each rank its part, which the
+/// ranks then gather (vLLM's send_tensor_dict). Not listed: the gathering of logits
 /// (over sampled tokens, not all) and of router logits (1 to 4 % of the hidden state). Contract:
-/// first_sharding_mistake() is empty.
-[[nodiscard]] OperatorList operators(const Architecture& model, const Parallelism& parallelism);
+/// first_sharding_mistake() is empty, and `stage` is one of the stages.
+[[nodiscard]] OperatorList operators(const Architecture& model, const Parallelism& parallelism,
+                                     std::int64_t stage = 0);
 
 /// What keeps a model from being spread that way, as a sentence that begins with the key to change
-/// (tensor_parallel_size, attention_data_parallel_size, expert_parallel_size); empty if nothing
-/// does.
+/// (tensor_parallel_size, attention_data_parallel_size, expert_parallel_size,
+/// pipeline_parallel_size); empty if nothing does.
 [[nodiscard]] std::string first_sharding_mistake(const Architecture& model,
                                                  const Parallelism& parallelism);
 
@@ -118,16 +133,18 @@ struct OperatorList {
 /// fp8_block, 17/32 for mxfp4.
 [[nodiscard]] Bytes matrix_bytes(std::int64_t n, std::int64_t k, Precision precision);
 
-/// Bytes of weights that one GPU of a replica holds: its shards of matrices, embedding and LM head;
-/// routers, MLA's projections into the latents, norms, biases and learned positions whole, at 16
-/// bit. Left out: padding of quantised experts, and the 16-bit copy of MLA's absorbed kv_b that
-/// vLLM makes of an fp8 checkpoint (0.3 % of DeepSeek-V3).
-[[nodiscard]] Bytes weight_bytes(const Architecture& model, const Parallelism& parallelism);
+/// Bytes of weights that one GPU of a stage holds: its shards of matrices; of the embedding in the
+/// first stage and of the LM head in the last, once where both are one and the same; routers, MLA's
+/// projections into the latents, norms, biases and learned positions whole, at 16 bit. Left out:
+/// padding of quantised experts, and the 16-bit copy of MLA's absorbed kv_b that vLLM makes of an
+/// fp8 checkpoint (0.3 % of DeepSeek-V3).
+[[nodiscard]] Bytes weight_bytes(const Architecture& model, const Parallelism& parallelism,
+                                 std::int64_t stage = 0);
 
-/// Bytes of KV that one token takes on one GPU of its group, over all layers, at
+/// Bytes of KV that one token takes on one GPU of its group, over all layers of the stage, at
 /// `bytes_per_element` (2, or 1 for fp8 KV). MLA's latent is replicated over the tensor-parallel
 /// ranks.
 [[nodiscard]] Bytes kv_bytes_per_token(const Architecture& model, const Parallelism& parallelism,
-                                       std::int64_t bytes_per_element);
+                                       std::int64_t bytes_per_element, std::int64_t stage = 0);
 
 }  // namespace tokenline::models

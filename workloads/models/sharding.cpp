@@ -8,6 +8,7 @@ namespace {
 constexpr const char* tensor_key = "tensor_parallel_size";
 constexpr const char* data_key = "attention_data_parallel_size";
 constexpr const char* expert_key = "expert_parallel_size";
+constexpr const char* pipeline_key = "pipeline_parallel_size";
 
 /// Empty if `ways` divides `size`.
 std::string undivided(const char* key, std::int64_t ways, std::int64_t size, const char* what,
@@ -36,10 +37,11 @@ std::string tensor_mistake(const Architecture& model, std::int64_t ways) {
 }
 
 std::string expert_mistake(const Architecture& model, const Parallelism& parallelism) {
-  const std::int64_t gpus = parallelism.gpus();
+  const std::int64_t gpus = parallelism.stage_gpus();
   const std::int64_t ways = parallelism.expert;
   if (gpus % ways != 0)
-    return fmt::format("{} {} does not divide the {} GPUs of a replica", expert_key, ways, gpus);
+    return fmt::format("{} {} does not divide the {} GPUs of a {}", expert_key, ways, gpus,
+                       parallelism.pipeline > 1 ? "stage" : "replica");
   if (auto mistake = undivided(expert_key, ways, model.moe->experts, "experts", model);
       !mistake.empty())
     return mistake;
@@ -56,6 +58,10 @@ std::string first_sharding_mistake(const Architecture& model, const Parallelism&
   if (parallelism.tensor < 1) return fmt::format("{} must be at least 1", tensor_key);
   if (parallelism.data < 1) return fmt::format("{} must be at least 1", data_key);
   if (parallelism.expert < 1) return fmt::format("{} must be at least 1", expert_key);
+  if (parallelism.pipeline < 1) return fmt::format("{} must be at least 1", pipeline_key);
+  if (parallelism.pipeline > model.layers)
+    return fmt::format("{} {} leaves stages without any of the {} layers of {}", pipeline_key,
+                       parallelism.pipeline, model.layers, model.name);
   if (auto mistake = tensor_mistake(model, parallelism.tensor); !mistake.empty()) return mistake;
   if (model.moe) return expert_mistake(model, parallelism);
   if (parallelism.data > 1)

@@ -59,12 +59,17 @@ Bytes matrix_bytes(std::int64_t n, std::int64_t k, Precision precision) {
   return {};
 }
 
-Bytes weight_bytes(const Architecture& model, const Parallelism& parallelism) {
-  const OperatorList list = operators(model, parallelism);
+Bytes weight_bytes(const Architecture& whole, const Parallelism& parallelism, std::int64_t stage) {
+  const OperatorList list = operators(whole, parallelism, stage);
+  const Architecture model = stage_of(whole, parallelism, stage);
+  const bool first = stage == 0;
+  const bool last = stage == parallelism.pipeline - 1;
   Bytes total = elements_16_bit(model.vector_parameters());
-  if (model.learned_positions)
+  if (first && model.learned_positions)
     total += elements_16_bit((model.max_position_embeddings + 2) * model.hidden_size);
-  total += times(model.tied_embeddings ? 1 : 2, product_bytes(list.lm_head));
+  const std::int64_t vocabularies = first && last ? (model.tied_embeddings ? 1 : 2) : first || last;
+  total +=
+      times(vocabularies, matrix_bytes(list.lm_head.n, list.lm_head.k, list.lm_head.precision));
   for (const Gemm& product : list.gemms) total += product_bytes(product);
   if (list.mla) total += latent_attention_bytes(*list.mla);
   if (list.experts) total += expert_bytes(*list.experts, model.mlp);
@@ -72,12 +77,13 @@ Bytes weight_bytes(const Architecture& model, const Parallelism& parallelism) {
 }
 
 Bytes kv_bytes_per_token(const Architecture& model, const Parallelism& parallelism,
-                         std::int64_t bytes_per_element) {
+                         std::int64_t bytes_per_element, std::int64_t stage) {
+  const std::int64_t layers = stage_of(model, parallelism, stage).layers;
   const std::int64_t elements =
       model.mla
           ? model.mla->kv_lora_rank + model.mla->qk_rope_head_dim
           : 2 * std::max<std::int64_t>(1, model.kv_heads / parallelism.tensor) * model.head_dim;
-  return Bytes(static_cast<double>(model.layers * elements * bytes_per_element));
+  return Bytes(static_cast<double>(layers * elements * bytes_per_element));
 }
 
 }  // namespace tokenline::models

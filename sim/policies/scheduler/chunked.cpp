@@ -11,7 +11,7 @@ class Chunked final : public Scheduler {
     std::int64_t budget = view.limits().max_num_batched_tokens - room.decoding;
     continue_partial(view, room, budget, plan);
     plan.decode = room.decoding > 0;
-    if (plan.preemptions > 0) return;
+    if (plan.blocked != Blocked::nothing) return;
     admit(view, room, budget, {.in_pieces = true}, plan);
   }
 };

@@ -15,7 +15,7 @@ Room make_room_for_decodes(const SchedulerView& view, StepPlan& plan) {
     room.free_blocks += victim.blocks;
     growth -= victim.needs_block ? 1 : 0;
     --room.running;
-    if (room.partial)
+    if (room.partial && !room.partial->under_way)
       room.partial.reset();
     else
       --room.decoding;
@@ -34,8 +34,8 @@ void continue_partial(const SchedulerView& view, Room& room, std::int64_t& token
   const std::int64_t tokens = std::min(partial.remaining, token_budget);
   const std::int64_t blocks = limits.blocks(partial.done + tokens) - limits.blocks(partial.done);
   if (blocks > room.free_blocks) {
-    ++plan.preemptions;
-    plan.blocked = Blocked::kv_blocks;
+    if (!partial.under_way) ++plan.preemptions;
+    if (plan.preemptions > 0 || view.waiting() > 0) plan.blocked = Blocked::kv_blocks;
     return;
   }
   plan.partial_tokens = tokens;

@@ -18,10 +18,11 @@ constexpr double ratio_step = (first_ratio - last_ratio) / 600.0;
 class PrefillFirstChunked final : public Scheduler {
  public:
   void plan(const SchedulerView& view, StepPlan& plan) override {
-    if (view.running() == 0) ratio_ = first_ratio;
+    if (view.running() + view.running_elsewhere() == 0) ratio_ = first_ratio;
     prefill(view, plan);
     if (plan.partial_tokens > 0 || !plan.admissions.empty() || plan.preemptions > 0) return;
     plan.decode = make_room_for_decodes(view, plan).decoding > 0;
+    if (!plan.decode && plan.preemptions == 0) return;  // an empty micro-batch
     ratio_ = plan.preemptions > 0 ? first_ratio : std::max(last_ratio, ratio_ - ratio_step);
   }
 
@@ -33,7 +34,7 @@ class PrefillFirstChunked final : public Scheduler {
               .partial = view.partial()};
     std::int64_t budget = view.limits().max_num_batched_tokens;
     continue_partial(view, room, budget, plan);
-    if (plan.preemptions > 0) return;
+    if (plan.blocked != Blocked::nothing) return;
     room.free_blocks -=
         static_cast<std::int64_t>(std::ceil(ratio_ * static_cast<double>(view.blocks_to_come())));
     admit(view, room, budget, {.in_pieces = true, .to_the_end = true}, plan);

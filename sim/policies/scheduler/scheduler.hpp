@@ -27,6 +27,7 @@ struct SchedulerLimits {
 struct PartialPrefill {
   std::int64_t done = 0;
   std::int64_t remaining = 0;
+  bool under_way = false;  ///< A piece of it is in the pipeline: it cannot be preempted.
 };
 
 /// A running sequence as a candidate for preemption.
@@ -36,7 +37,8 @@ struct RunningView {
 };
 
 /// What a scheduler sees at a step boundary; counts are O(1) for the engine to give. Valid only
-/// during the call.
+/// during the call. With a pipeline a decision is about one micro-batch: the sequences are its own,
+/// the blocks and the queue those of the replica.
 class SchedulerView {
  public:
   virtual ~SchedulerView() = default;
@@ -44,6 +46,8 @@ class SchedulerView {
   [[nodiscard]] const SchedulerLimits& limits() const { return limits_; }
   /// Sequences that hold a slot: decoding, partly prefilled, or finished and held.
   [[nodiscard]] virtual std::int64_t running() const = 0;
+  /// The same of the other micro-batches of a pipeline.
+  [[nodiscard]] virtual std::int64_t running_elsewhere() const = 0;
   [[nodiscard]] virtual std::int64_t decoding() const = 0;
   /// Blocks needed for every decoding sequence to advance by one token.
   [[nodiscard]] virtual std::int64_t decode_growth() const = 0;
@@ -64,7 +68,8 @@ class SchedulerView {
   /// Blocks that the running sequences do not hold yet and will need to hold their prompts and
   /// answers whole.
   [[nodiscard]] virtual std::int64_t blocks_to_come() const = 0;
-  /// The running sequence that was admitted last (0), second to last (1), …
+  /// The running sequence that was admitted last (0), second to last (1), …, without one that is
+  /// under way.
   [[nodiscard]] virtual RunningView running_from_back(std::int64_t i) const = 0;
 
  protected:
@@ -124,7 +129,8 @@ struct Room {
 [[nodiscard]] Room make_room_for_decodes(const SchedulerView& view, StepPlan& plan);
 
 /// Gives the partial prefill what `token_budget` allows, and takes that off it. When the pool
-/// cannot hold it, the sequence itself is preempted: it is the last of the running list.
+/// cannot hold it, the sequence itself is preempted, for it is the last of the running list, or, if
+/// it is under way, waits.
 void continue_partial(const SchedulerView& view, Room& room, std::int64_t& token_budget,
                       StepPlan& plan);
 

@@ -15,7 +15,7 @@ namespace {
 /// Elements of the matrices of one GPU: Σ n · k · count of its products, LM head included, with
 /// those inside latent attention and experts.
 std::int64_t matrix_elements(const models::OperatorList& list) {
-  std::int64_t total = list.lm_head.n * list.lm_head.k;
+  std::int64_t total = list.lm_head.n * list.lm_head.k * list.lm_head.count;
   for (const auto& product : list.gemms) total += product.n * product.k * product.count;
   if (list.mla) {
     const auto& d = list.mla->dims;
@@ -248,4 +248,56 @@ TEST_CASE("Llama-2-70B at batch 1 moves as many bytes as it computes FLOPs", "[m
   const double seconds = bytes / 2e12;
   CHECK(seconds == Approx(70e-3).epsilon(0.03));
   CHECK(flops / seconds / 312e12 == Approx(0.0064).epsilon(0.01));
+}
+
+TEST_CASE("layers are spread over stages as vLLM does", "[models]") {
+  using Layers = std::vector<std::int64_t>;
+  CHECK(models::stage_layers(80, 1) == Layers{80});
+  CHECK(models::stage_layers(80, 4) == Layers{20, 20, 20, 20});
+  CHECK(models::stage_layers(61, 2) == Layers{31, 30});
+  CHECK(models::stage_layers(61, 4) == Layers{15, 15, 16, 15});
+  CHECK(models::stage_layers(7, 4) == Layers{2, 2, 2, 1});
+}
+
+TEST_CASE("the stages together compute what one does, and send what lies between", "[models]") {
+  const auto name = GENERATE("llama-3.1-70b", "deepseek-v3", "gpt-oss-20b", "opt-13b");
+  const auto model = load_model(name);
+  const Parallelism whole{.tensor = 4};
+  for (const std::int64_t stages : {2, 3, 5}) {
+    CAPTURE(name, stages);
+    Parallelism split = whole;
+    split.pipeline = stages;
+    double elements = 0.0;
+    double weights = 0.0;
+    double kv = 0.0;
+    std::int64_t full = 0;
+    std::int64_t windows = 0;
+    std::int64_t transfers = 0;
+    for (std::int64_t i = 0; i < stages; ++i) {
+      const models::OperatorList list = operators(model, split, i);
+      elements += static_cast<double>(matrix_elements(list));
+      weights += models::weight_bytes(model, split, i).value();
+      kv += models::kv_bytes_per_token(model, split, 2, i).value();
+      for (const models::AttentionLayers& layers : list.attention)
+        (layers.window ? windows : full) += layers.count;
+      for (const models::Collective& op : list.collectives)
+        if (op.op == CollectiveOp::send_recv) {
+          ++transfers;
+          // Hidden state and residual at 16 bit, a quarter from each of four ranks.
+          CHECK(op.bytes_per_token.value() == static_cast<double>(model.hidden_size));
+        }
+    }
+    CHECK(elements == static_cast<double>(matrix_elements(operators(model, whole))));
+    CHECK(kv == models::kv_bytes_per_token(model, whole, 2).value());
+    CHECK(transfers == stages - 1);
+    if (!model.mla) CHECK(full + windows == model.layers);
+    CHECK(windows == model.sliding_layers);
+    // The final norm is counted in every stage; a tied vocabulary is held at both ends.
+    const double vocabulary = model.tied_embeddings
+                                  ? models::matrix_bytes(operators(model, whole).lm_head.n,
+                                                         model.hidden_size, Precision::bfloat16)
+                                        .value()
+                                  : 0.0;
+    CHECK(weights - vocabulary == Approx(models::weight_bytes(model, whole).value()).epsilon(1e-4));
+  }
 }

@@ -27,6 +27,7 @@ struct State final : SchedulerView {
   explicit State(SchedulerLimits limits) { limits_ = limits; }
 
   std::int64_t running() const override { return static_cast<std::int64_t>(sequences.size()); }
+  std::int64_t running_elsewhere() const override { return 0; }
   std::int64_t decoding() const override { return running() - (partial().has_value() ? 1 : 0); }
   std::int64_t decode_growth() const override {
     std::int64_t growth = 0;

@@ -66,6 +66,15 @@ TEST_CASE("what is built in is simulated as the source says", "[validate]") {
   }
 }
 
+TEST_CASE("a deployment with a pipeline has as many stages", "[validate]") {
+  Deployment d = qwen();
+  d.pipeline_parallel = 2;
+  Built built = build(d, closed_loop(protocol_named("genai_perf"), 3, 100, 10));
+  REQUIRE(built.scenario);
+  CHECK(built.scenario->cost->stages() == 2);
+  CHECK(run_audited(*built.scenario).log.records.size() == 30);
+}
+
 TEST_CASE("what is not modelled is refused with its reason", "[validate]") {
   Deployment d = qwen();
   CHECK(refusal(d).empty());
@@ -75,8 +84,8 @@ TEST_CASE("what is not modelled is refused with its reason", "[validate]") {
   d.model = "someone/else";
   CHECK(refusal(d) == "no model preset for 'someone/else'");
   d = qwen();
-  d.pipeline_parallel = 2;
-  CHECK(refusal(d) == "pipeline parallelism is not modelled");
+  d.pipeline_parallel = 16;
+  CHECK(refusal(d) == "a replica larger than a node");
   d = qwen();
   d.tensor_parallel = 16;
   CHECK(refusal(d) == "a replica larger than a node");

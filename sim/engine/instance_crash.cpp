@@ -1,0 +1,65 @@
+// An instance that runs out of memory, and comes back.
+#include <algorithm>
+
+#include "sim/engine/instance.hpp"
+
+namespace tokenline {
+
+void Instance::lose(MicroBatch& batch, std::vector<SequenceId>& lost) {
+  for (SequenceId id = batch.running.front(); id != no_sequence; id = store_[id].running.next) {
+    const Sequence& sequence = store_[id];
+    lost.push_back(id);
+    if (sequence.stored < sequence.prefill_tokens) continue;
+    const bool stepped = batch.decoding.stored(id) > sequence.stored;
+    batch.decoding.leave(id);
+    if (sequence.measured) batch.gaps.stopped(sequence.last_token, sequence.class_index, stepped);
+  }
+  // Pieces under way count as computed, and are in no sequence yet.
+  for (const PrefillPiece& piece : batch.pieces) stats_.lost_kv_tokens += piece.chunk.new_tokens;
+  batch.pieces.clear();
+}
+
+void Instance::crash() {
+  ++stats_.restarts;
+  down_ = true;
+  here().pieces.clear();  // Of the step that did not fit.
+  std::vector<SequenceId> lost;
+  for (MicroBatch& batch : micro_batches_) lose(batch, lost);
+  std::ranges::sort(lost, {}, [this](SequenceId id) { return store_[id].order; });
+  std::vector<std::uint32_t> requests;
+  for (const SequenceId id : lost) {
+    requests.push_back(store_[id].request);
+    stats_.discarded_tokens += store_[id].generated;
+    stats_.lost_kv_tokens += store_[id].stored;
+    remove_running(id);
+    store_.destroy(id);
+  }
+  for (const SequenceId id : waiting_) {
+    requests.push_back(store_[id].request);
+    stats_.discarded_tokens += store_[id].generated;
+    store_.destroy(id);
+  }
+  waiting_.clear();
+  visible_ = 0;
+  known_ = 0;
+  partial_ = no_sequence;
+  prefilling_stored_ = 0;
+  const TimePoint now = simulation_.now();
+  for (MicroBatch& batch : micro_batches_) {
+    release_held(batch);
+    batch.end = now;
+  }
+  idle_.insert(idle_.end(), under_way_.begin(), under_way_.end());
+  under_way_.clear();
+  std::ranges::fill(stage_free_, now);
+  host_free_ = now;
+  pool_.clear();
+  outstanding_ = 0;
+  stats_.busy -= std::max(Duration{}, boundary_ - now);  // Steps that were cut short.
+  boundary_ = now + restart_delay_;
+  stats_.down += restart_delay_;
+  simulation_.at(boundary_, Phase::completion, [this] { recover(); });
+  for (const std::uint32_t request : requests) listener_.crashed(request);
+}
+
+}  // namespace tokenline
