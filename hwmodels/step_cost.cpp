@@ -146,9 +146,16 @@ void StepCost::add_decodes(Price& price, const StepShape& shape) const {
   const std::int64_t groups = setup_.parallelism.data;
   const std::int64_t sequences = ceil_div(shape.decode_sequences, groups);
   const std::int64_t context = ceil_div(shape.decode_context, groups);
+  const auto verifying = [&](KernelCost cost) {
+    if (shape.decode_queries == 1) return cost;
+    cost.flops *= real(shape.decode_queries);
+    cost.time = std::max(cost.time, cost.flops / setup_.gpu.peak_16bit);
+    cost.provenance = std::max(cost.provenance, Provenance::fitted);
+    return cost;
+  };
   if (mla_) {
-    add(price, OperatorKind::mla, mla_->decode(sequences, context), operators_.mla->count,
-        mla_->decode_error().median);
+    add(price, OperatorKind::mla, verifying(mla_->decode(sequences, context)),
+        operators_.mla->count, mla_->decode_error().median);
     return;
   }
   const bool mixed = setup_.fused_mixed_attention && !shape.chunks.empty();
@@ -156,7 +163,8 @@ void StepCost::add_decodes(Price& price, const StepShape& shape) const {
     const std::int64_t seen =
         layers.window ? std::min(context, sequences * *layers.window) : context;
     add(price, OperatorKind::decode_attention,
-        mixed ? attention_->mixed_decode(sequences, seen) : attention_->decode(sequences, seen),
+        verifying(mixed ? attention_->mixed_decode(sequences, seen)
+                        : attention_->decode(sequences, seen)),
         layers.count, attention_->decode_error().median);
   }
 }
@@ -184,14 +192,14 @@ void StepCost::add_chunk(Price& price, const Chunk& chunk) const {
 }
 
 Price StepCost::price(const StepShape& shape) const {
-  std::int64_t tokens = shape.decode_sequences;
+  std::int64_t tokens = shape.decode_sequences * shape.decode_queries;
   for (const Chunk& chunk : shape.chunks) tokens += chunk.new_tokens;
   TOKENLINE_CHECK(tokens <= setup_.max_tokens, "a step of {} tokens, at most {}", tokens,
                   setup_.max_tokens);
-  TOKENLINE_CHECK(shape.sampled <= setup_.max_sequences, "{} sequences sampled, at most {}",
+  TOKENLINE_CHECK(shape.sampled <= setup_.max_sequences, "{} tokens sampled, at most {}",
                   shape.sampled, setup_.max_sequences);
-  TOKENLINE_CHECK(shape.decode_context >= shape.decode_sequences, "{} sequences with context {}",
-                  shape.decode_sequences, shape.decode_context);
+  TOKENLINE_CHECK(shape.decode_context >= shape.decode_sequences * shape.decode_queries,
+                  "{} sequences with context {}", shape.decode_sequences, shape.decode_context);
   const std::int64_t groups = setup_.parallelism.data;
   Price price = by_tokens_[static_cast<std::size_t>(ceil_div(tokens, groups))];
   price += by_sampled_[static_cast<std::size_t>(ceil_div(shape.sampled, groups))];

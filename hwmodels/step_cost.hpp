@@ -36,7 +36,7 @@ struct StepSetup {
   /// Every price is moved by so many times its operator's median error, not below zero: -1, 0 or
   /// 1.
   double error_band = 0.0;
-  /// Size of the tables: no step has more tokens, or samples more sequences.
+  /// Size of the tables: no step has more tokens, or samples more of them.
   std::int64_t max_tokens = 0;
   std::int64_t max_sequences = 0;
 };
@@ -77,13 +77,15 @@ struct Chunk {
   std::int64_t past_tokens = 0;
 };
 
-/// The work of one step. Decoding sequences contribute one token each; `decode_context` is the sum
-/// of the KV tokens they read, their own new one included. `sampled` sequences pass the LM head.
+/// The work of one step. Decoding sequences contribute `decode_queries` tokens each, more than one
+/// where drafts are verified; `decode_context` is the sum of the KV tokens they read, their own new
+/// ones included. `sampled` tokens pass the LM head.
 struct StepShape {
   std::int64_t decode_sequences = 0;
   std::int64_t decode_context = 0;
   std::span<const Chunk> chunks;
   std::int64_t sampled = 0;
+  std::int64_t decode_queries = 1;
 };
 
 /// The price of GPU work, per GPU of the replica.

@@ -46,6 +46,20 @@ void PagedPool::release(std::int64_t request) {
   held_.erase(found);
 }
 
+void PagedPool::truncate(std::int64_t request, std::int64_t tokens) {
+  const auto found = held_.find(request);
+  TOKENLINE_CHECK(found != held_.end(), "request {} holds no blocks", request);
+  Holding& holding = found->second;
+  TOKENLINE_CHECK(tokens >= 1 && tokens <= holding.tokens, "{} of {} tokens of request {} kept",
+                  tokens, holding.tokens, request);
+  holding.tokens = tokens;
+  const std::int64_t kept = (tokens + block_size_ - 1) / block_size_;
+  while (static_cast<std::int64_t>(holding.table.size()) > kept) {
+    free_.push_back(holding.table.back());
+    holding.table.pop_back();
+  }
+}
+
 std::optional<std::int64_t> PagedPool::find(Contents contents) const {
   const auto holds = [&](std::int64_t id) {
     return contents_.contains(id) && contents_.at(id) == contents;

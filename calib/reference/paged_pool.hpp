@@ -27,6 +27,11 @@ class PagedPool {
   /// InternalError when it has none.
   void release(std::int64_t request);
 
+  /// `request` keeps its first `tokens` tokens, at least one and no more than it has; the blocks
+  /// behind them go to the end of the free list, the last first, with nothing to be found in them.
+  /// InternalError when it has no table.
+  void truncate(std::int64_t request, std::int64_t tokens);
+
   /// Tokens of a released `request` that can be found again: those of its first full blocks, up to
   /// the first that has been handed out since.
   [[nodiscard]] std::int64_t found(std::int64_t request) const;

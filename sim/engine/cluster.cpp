@@ -20,6 +20,8 @@ Cluster::Cluster(Scenario& scenario) : scenario_(scenario) {
                          .cost = *scenario.cost,
                          .memory = scenario.stage_memory,
                          .scheduler = policies.scheduler.at(scenario.engine.scheduler).make(),
+                         .speculation = scenario.speculation ? &*scenario.speculation : nullptr,
+                         .seed = scenario.seed,
                          .restart_delay = scenario.cluster.restart_delay,
                          .index = static_cast<std::uint32_t>(i)}));
 }

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "sim/base/check.hpp"
+#include "sim/base/integer.hpp"
 
 namespace tokenline {
 
@@ -43,8 +44,14 @@ void DecodeBatch::leave(SequenceId id) {
   stored_ -= sequence.stored;
 }
 
-bool DecodeBatch::needs_block(SequenceId id) const {
-  return residue(store_[id]) == static_cast<std::size_t>(steps_ % block_size_);
+std::int64_t DecodeBatch::growth(SequenceId id, std::int64_t tokens) const {
+  const std::int64_t now = stored(id);
+  return ceil_div(now + tokens, block_size_) - ceil_div(now, block_size_);
+}
+
+std::int64_t DecodeBatch::remaining(SequenceId id) const {
+  const Sequence& sequence = store_[id];
+  return sequence.output_tokens - sequence.generated - (steps_ - sequence.join_step);
 }
 
 std::int64_t DecodeBatch::stored(SequenceId id) const {
@@ -54,6 +61,21 @@ std::int64_t DecodeBatch::stored(SequenceId id) const {
 void DecodeBatch::advance() {
   ++steps_;
   stored_ += size_;
+}
+
+void DecodeBatch::skip(SequenceId id, std::int64_t tokens) {
+  if (tokens == 0) return;
+  Sequence& sequence = store_[id];
+  const std::int64_t ends = sequence.join_step + sequence.output_tokens - sequence.generated;
+  TOKENLINE_CHECK(tokens <= ends - steps_, "{} tokens accepted, {} to generate", tokens,
+                  ends - steps_);
+  bucket(ends).erase(store_, id);
+  --growth_[residue(sequence)];
+  // It looks as if it had joined so much earlier.
+  sequence.join_step -= tokens;
+  ++growth_[residue(sequence)];
+  bucket(ends - tokens).push_back(store_, id);
+  stored_ += tokens;
 }
 
 const std::vector<SequenceId>& DecodeBatch::finished() {

@@ -13,6 +13,7 @@ Instance::Instance(Wiring wiring)
       cost_(wiring.cost),
       memory_(wiring.memory),
       scheduler_(std::move(wiring.scheduler)),
+      lookahead_(wiring.speculation == nullptr ? 0 : wiring.speculation->tokens),
       restart_delay_(wiring.restart_delay),
       index_(wiring.index),
       pool_(memory_.front().blocks),
@@ -27,6 +28,7 @@ Instance::Instance(Wiring wiring)
   for (std::size_t i = 0; i < cost_.stages(); ++i)
     micro_batches_.emplace_back(store_, limits_.block_size, config_.max_model_len,
                                 log_.token_gaps.size());
+  if (wiring.speculation != nullptr) speculator_.emplace(*wiring.speculation, wiring.seed);
   std::iota(idle_.begin(), idle_.end(), 0U);
   // Before its first step an instance holds its weights, and its pool where that is reserved.
   for (const MemoryPlan& stage : memory_)
@@ -147,6 +149,7 @@ bool Instance::start_step(std::uint32_t micro_batch) {
   settle_pause();
   look_at_queue();
   set_slots();
+  if (speculator_) drafts_ = speculator_->drafts(simulation_.now());
   do {
     plan_.clear();
     if (visible_ == 0 && running() == 0) return false;
@@ -183,6 +186,7 @@ void Instance::finish_step(MicroBatch& batch) {
     stats_.emitted_tokens += batch.decoding.size();
     stats_.decoded_tokens += batch.decoding.size();
     batch.decoding.advance();
+    if (batch.drafts > 0) accept_drafts(batch);
     for (const SequenceId id : batch.decoding.finished()) {
       Sequence& sequence = store_[id];
       batch.decoding.leave(id);
@@ -194,6 +198,29 @@ void Instance::finish_step(MicroBatch& batch) {
   deliver_prefills(batch);
   if (batch.running_count == 0) release_held(batch);
   if (!decide_at_) decide_at_ = std::max(now, host_free_);
+}
+
+void Instance::accept_drafts(MicroBatch& batch) {
+  std::int64_t unused_blocks = 0;
+  for (SequenceId id = batch.running.front(); id != no_sequence; id = store_[id].running.next) {
+    const Sequence& sequence = store_[id];
+    if (sequence.stored < sequence.prefill_tokens) continue;
+    const std::int64_t stored = batch.decoding.stored(id);
+    const std::int64_t left = batch.decoding.remaining(id);
+    const std::int64_t before = sequence.output_tokens - left - 1;
+    const std::int64_t accepted =
+        std::min(left, speculator_->verify(sequence.request, sequence.class_index, before));
+    batch.decoding.skip(id, accepted);
+    // What was rejected is rolled back.
+    unused_blocks += limits_.blocks(stored + batch.drafts) - limits_.blocks(stored + accepted);
+    stats_.emitted_tokens += accepted;
+    stats_.decoded_tokens += accepted;
+    stats_.pass_tokens += 1 + accepted;
+    if (sequence.measured && accepted > 0)
+      log_.token_gaps[sequence.class_index].add(Duration{}, accepted);
+  }
+  pool_.release(unused_blocks);
+  speculator_->step_ended(simulation_.now());
 }
 
 void Instance::deliver_prefills(MicroBatch& batch) {
@@ -222,6 +249,14 @@ InstanceStats Instance::stats() const {
   stats.as_of = !under_way_.empty() || down_ ? boundary_ : simulation_.now();
   stats.kv_peak_blocks = pool_.peak_used();
   stats.recomputed_tokens += pool_.overwritten() * limits_.block_size;
+  if (speculator_) {
+    const Speculator::Counts& counts = speculator_->counts();
+    stats.passes = counts.passes;
+    stats.drafted_tokens = counts.drafted;
+    stats.tested_tokens = counts.tested;
+    stats.accepted_tokens = counts.accepted;
+    stats.breaker_trips = counts.trips;
+  }
   return stats;
 }
 

@@ -15,6 +15,7 @@
 #include "sim/engine/memory_plan.hpp"
 #include "sim/engine/micro_batch.hpp"
 #include "sim/engine/request_log.hpp"
+#include "sim/engine/speculation.hpp"
 #include "sim/kernel/simulation.hpp"
 
 namespace tokenline {
@@ -33,6 +34,8 @@ class Instance final : private SchedulerView {
     const hw::ReplicaCost& cost;
     const std::vector<MemoryPlan>& memory;  ///< By stage.
     std::unique_ptr<Scheduler> scheduler;
+    const SpeculationConfig* speculation;  ///< Null without.
+    std::uint64_t seed;
     Duration restart_delay;
     std::uint32_t index;
   };
@@ -79,7 +82,10 @@ class Instance final : private SchedulerView {
     return in_batches() - own_slots();
   }
   [[nodiscard]] std::int64_t decoding() const override { return here().decoding.size(); }
-  [[nodiscard]] std::int64_t decode_growth() const override { return here().decoding.growth(); }
+  [[nodiscard]] std::int64_t tokens_per_decode() const override { return 1 + drafts_; }
+  [[nodiscard]] std::int64_t decode_growth() const override {
+    return here().decoding.growth(tokens_per_decode());
+  }
   [[nodiscard]] std::int64_t free_blocks() const override { return pool_.free(); }
   [[nodiscard]] std::optional<PartialPrefill> partial() const override;
   [[nodiscard]] std::int64_t waiting() const override { return visible_; }
@@ -110,6 +116,7 @@ class Instance final : private SchedulerView {
   void set_slots();
   void look_at_queue();
   void finish_step(MicroBatch& batch);
+  void accept_drafts(MicroBatch& batch);
   void deliver_prefills(MicroBatch& batch);
   void recover();
 
@@ -153,6 +160,7 @@ class Instance final : private SchedulerView {
   [[nodiscard]] DecodeShare split_decode(Duration gpu) const;
   void charge_prefills(const Passage& passage);
   void count_step(const Passage& passage);
+  [[nodiscard]] hw::Price stage_price(std::size_t stage, const hw::StepShape& shape) const;
   [[nodiscard]] Duration gpu_time(const hw::StepShape& shape) const;
   [[nodiscard]] hw::StepShape decode_shape() const;
   void end_waiting(Sequence& sequence);
@@ -164,7 +172,7 @@ class Instance final : private SchedulerView {
   }
   [[nodiscard]] std::int64_t final_tokens(const Sequence& sequence) const {
     const RequestRecord& request = log_.records[sequence.request];
-    return request.prompt_tokens + request.output_tokens;
+    return request.prompt_tokens + request.output_tokens + lookahead_;
   }
 
   Simulation& simulation_;
@@ -174,6 +182,8 @@ class Instance final : private SchedulerView {
   const hw::ReplicaCost& cost_;
   const std::vector<MemoryPlan>& memory_;
   std::unique_ptr<Scheduler> scheduler_;
+  std::optional<Speculator> speculator_;
+  std::int64_t lookahead_;  ///< Tokens that a sequence may need blocks for beyond its last.
   Duration restart_delay_;
   std::uint32_t index_;
 
@@ -206,6 +216,7 @@ class Instance final : private SchedulerView {
   // The decision.
   std::uint32_t deciding_ = 0;  ///< Index of the micro-batch.
   StepPlan plan_;
+  std::int64_t drafts_ = 0;            ///< Draft tokens of each sequence, if it decodes.
   std::int64_t first_admissions_ = 0;  ///< Requests that run for the first time in this step.
   std::vector<hw::Chunk> chunks_;
   std::vector<Duration> stage_times_;  ///< Of the step.

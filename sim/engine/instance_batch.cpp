@@ -20,15 +20,15 @@ RunningView Instance::running_from_back(std::int64_t i) const {
     --i;
   }
   for (; i > 0; --i) id = store_[id].running.previous;
-  if (id == partial_) return {.blocks = limits_.blocks(store_[id].stored), .needs_block = false};
+  if (id == partial_) return {.blocks = limits_.blocks(store_[id].stored), .growth = 0};
   return {.blocks = limits_.blocks(here().decoding.stored(id)),
-          .needs_block = here().decoding.needs_block(id)};
+          .growth = here().decoding.growth(id, tokens_per_decode())};
 }
 
 void Instance::apply_plan() {
   for (std::int64_t i = 0; i < plan_.preemptions; ++i) preempt_last();
   if (here().running_count == 0) release_held(here());
-  if (plan_.decode) pool_.allocate(here().decoding.growth());
+  if (plan_.decode) pool_.allocate(decode_growth());
   if (plan_.partial_tokens > 0)
     continue_partial_here(plan_.partial_tokens);
   else if (partial_ != no_sequence && store_[partial_].under_way == 0)

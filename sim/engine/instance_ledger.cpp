@@ -14,22 +14,29 @@ hw::StepShape Instance::decode_shape() const {
   if (!plan_.decode) return {};
   const MicroBatch& batch = here();
   const std::int64_t rows = batch.decoding.size() + static_cast<std::int64_t>(batch.held.size());
-  return {.decode_sequences = rows,
-          .decode_context = batch.decoding.stored() + batch.held_stored + rows,
-          .chunks = {},
-          .sampled = rows};
+  return {
+      .decode_sequences = rows,
+      .decode_context = batch.decoding.stored() + batch.held_stored + rows * tokens_per_decode(),
+      .chunks = {},
+      .sampled = rows * tokens_per_decode(),
+      .decode_queries = tokens_per_decode()};
+}
+
+hw::Price Instance::stage_price(std::size_t stage, const hw::StepShape& shape) const {
+  hw::Price price = cost_.stage(stage).price(shape);
+  if (drafts_ > 0) price += speculator_->price(shape, drafts_);
+  return price;
 }
 
 Duration Instance::gpu_time(const hw::StepShape& shape) const {
   Duration sum{};
-  for (std::size_t i = 0; i < cost_.stages(); ++i)
-    sum += to_duration(cost_.stage(i).price(shape).time);
+  for (std::size_t i = 0; i < cost_.stages(); ++i) sum += to_duration(stage_price(i, shape).time);
   return sum;
 }
 
 Bytes Instance::memory_asked() const {
   const hw::StepShape decodes = decode_shape();
-  std::int64_t tokens = decodes.decode_sequences;
+  std::int64_t tokens = decodes.decode_sequences * decodes.decode_queries;
   std::int64_t sampled = decodes.sampled;
   std::int64_t scores = 0;
   for (const PrefillPiece& piece : here().pieces) {
@@ -53,7 +60,7 @@ void Instance::price_step() {
   MicroBatch& batch = here();
   chunks_.clear();
   hw::StepShape shape = decode_shape();
-  std::int64_t tokens = shape.decode_sequences;
+  std::int64_t tokens = shape.decode_sequences * shape.decode_queries;
   for (const PrefillPiece& piece : batch.pieces) {
     chunks_.push_back(piece.chunk);
     tokens += piece.chunk.new_tokens;
@@ -72,6 +79,7 @@ void Instance::price_step() {
   batch.decoded[stalled] += share.stalled;
   batch.decoded[pipeline_wait] += passage.waiting;
   batch.decodes = plan_.decode;
+  batch.drafts = plan_.decode ? drafts_ : 0;
   batch.end = passage.end;
   charge_prefills(passage);
   count_step(passage);
@@ -82,7 +90,7 @@ Instance::Passage Instance::pass(const hw::StepShape& shape, const HostWork& wor
   Passage passage;
   std::vector<Duration>& times = stage_times_;
   for (std::size_t i = 0; i < stages; ++i) {
-    const hw::Price price = cost_.stage(i).price(shape);
+    const hw::Price price = stage_price(i, shape);
     times[i] = to_duration(price.time);
     passage.gpu += times[i];
     passage.price += price;
@@ -113,7 +121,8 @@ Instance::DecodeShare Instance::split_decode(Duration gpu) const {
                      gpu_time({.decode_sequences = 1,
                                .decode_context = decodes.decode_context / decodes.decode_sequences,
                                .chunks = {},
-                               .sampled = 1}));
+                               .sampled = decodes.decode_queries,
+                               .decode_queries = decodes.decode_queries}));
   return {.floor = floor, .stretched = alone - floor, .stalled = gpu - alone};
 }
 

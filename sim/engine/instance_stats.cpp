@@ -20,6 +20,12 @@ InstanceStats InstanceStats::since(const InstanceStats& earlier) const {
   d.lost_kv_tokens -= earlier.lost_kv_tokens;
   d.emitted_tokens -= earlier.emitted_tokens;
   d.discarded_tokens -= earlier.discarded_tokens;
+  d.passes -= earlier.passes;
+  d.pass_tokens -= earlier.pass_tokens;
+  d.drafted_tokens -= earlier.drafted_tokens;
+  d.tested_tokens -= earlier.tested_tokens;
+  d.accepted_tokens -= earlier.accepted_tokens;
+  d.breaker_trips -= earlier.breaker_trips;
   d.running_seconds -= earlier.running_seconds;
   d.waiting_seconds -= earlier.waiting_seconds;
   d.kv_allocated_seconds -= earlier.kv_allocated_seconds;

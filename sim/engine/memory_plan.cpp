@@ -24,19 +24,26 @@ Bytes profiled_sampler(const EngineConfig& config, const hw::StepCost& cost) {
                static_cast<double>(cost.setup().model.vocab_size));
 }
 
-MemoryPlan plan_stage(const EngineConfig& config, const hw::StepCost& cost, bool samples) {
+MemoryPlan plan_stage(const EngineConfig& config, const hw::StepCost& cost,
+                      const SpeculationConfig* speculation, bool samples) {
+  const std::int64_t per_decode = speculation == nullptr ? 1 : 1 + speculation->tokens;
   const std::int64_t longest_piece = std::min(config.max_num_batched_tokens, config.max_model_len);
   MemoryPlan plan;
   plan.capacity = cost.setup().gpu.memory;
   plan.weights = cost.weights();
   plan.groups = cost.setup().parallelism.data;
   plan.non_torch = config.non_torch_memory;
-  plan.activation_peak =
-      cost.activations(plan.groups * config.max_num_batched_tokens,
-                       plan.groups * config.max_num_seqs, longest_piece * config.max_model_len);
+  plan.activation_peak = cost.activations(plan.groups * config.max_num_batched_tokens,
+                                          plan.groups * config.max_num_seqs * per_decode,
+                                          longest_piece * config.max_model_len);
   if (config.kv_sizing == KvSizing::profiled && samples)
     plan.activation_peak += profiled_sampler(config, cost);
-  plan.block = static_cast<double>(config.pool_block_size()) * cost.kv_per_token();
+  Bytes kv_per_token = cost.kv_per_token();
+  if (speculation != nullptr && speculation->cost) {
+    plan.weights += speculation->weights;
+    kv_per_token += speculation->cost->kv_per_token();
+  }
+  plan.block = static_cast<double>(config.pool_block_size()) * kv_per_token;
   plan.budget = budget(config, plan);
   if (config.num_gpu_blocks_override) {
     plan.blocks = *config.num_gpu_blocks_override;
@@ -52,10 +59,11 @@ MemoryPlan plan_stage(const EngineConfig& config, const hw::StepCost& cost, bool
 
 }  // namespace
 
-std::vector<MemoryPlan> plan_memory(const EngineConfig& config, const hw::ReplicaCost& cost) {
+std::vector<MemoryPlan> plan_memory(const EngineConfig& config, const hw::ReplicaCost& cost,
+                                    const SpeculationConfig* speculation) {
   std::vector<MemoryPlan> stages;
   for (std::size_t i = 0; i < cost.stages(); ++i)
-    stages.push_back(plan_stage(config, cost.stage(i), i + 1 == cost.stages()));
+    stages.push_back(plan_stage(config, cost.stage(i), speculation, i + 1 == cost.stages()));
   const std::int64_t blocks = std::ranges::min(stages, {}, &MemoryPlan::blocks).blocks;
   for (MemoryPlan& stage : stages) stage.blocks = blocks;
   return stages;

@@ -5,6 +5,7 @@
 
 #include "hwmodels/replica_cost.hpp"
 #include "sim/engine/engine_config.hpp"
+#include "sim/engine/speculation.hpp"
 
 namespace tokenline {
 
@@ -28,9 +29,11 @@ struct MemoryPlan {
 };
 
 /// Shares out the memory of each stage of a pipeline. All have the same `blocks`, those of the
-/// stage that leaves the fewest; zero or negative when nothing is left for KV.
+/// stage that leaves the fewest; zero or negative when nothing is left for KV. A draft model takes
+/// its weights and its KV of every token; `speculation` is null without.
 [[nodiscard]] std::vector<MemoryPlan> plan_memory(const EngineConfig& config,
-                                                  const hw::ReplicaCost& cost);
+                                                  const hw::ReplicaCost& cost,
+                                                  const SpeculationConfig* speculation = nullptr);
 
 /// The stage with the least memory free beside a full pool and the largest step.
 [[nodiscard]] const MemoryPlan& fullest(const std::vector<MemoryPlan>& stages, KvSizing sizing);

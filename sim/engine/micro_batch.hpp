@@ -33,6 +33,7 @@ struct MicroBatch {
 
   // The step under way, or the last one.
   bool decodes = false;
+  std::int64_t drafts = 0;  ///< Draft tokens of each sequence that decodes.
   std::vector<PrefillPiece> pieces;
   TimePoint end{};
 

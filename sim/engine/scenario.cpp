@@ -117,6 +117,7 @@ void read_hardware(Scenario& scenario, Reader& root, Reader& cluster, const Poli
   const ScenarioSections sections{.root = root, .cluster = cluster, .engine = engine};
   if (!check_sharding(scenario, sections, *model)) return;
   const std::int64_t groups = scenario.cluster.parallelism.data;
+  const std::int64_t per_decode = scenario.speculation ? 1 + scenario.speculation->tokens : 1;
   hw::StepSetup setup{.model = *model,
                       .gpu = *gpu,
                       .parallelism = scenario.cluster.parallelism,
@@ -128,11 +129,12 @@ void read_hardware(Scenario& scenario, Reader& root, Reader& cluster, const Poli
                       .expert_load = scenario.engine.expert_load,
                       .error_band = scenario.error_band,
                       .max_tokens = groups * scenario.engine.max_num_batched_tokens,
-                      .max_sequences = groups * scenario.engine.max_num_seqs};
+                      .max_sequences = groups * scenario.engine.max_num_seqs * per_decode};
   if (scenario.engine.quantization) setup.model.quantization = *scenario.engine.quantization;
-  if (!check_priced(setup, sections)) return;
+  if (!check_priced(setup, sections) || !check_speculation(scenario, setup, root)) return;
   scenario.cost = std::make_shared<const hw::ReplicaCost>(setup);
-  scenario.stage_memory = plan_memory(scenario.engine, *scenario.cost);
+  scenario.stage_memory = plan_memory(scenario.engine, *scenario.cost,
+                                      scenario.speculation ? &*scenario.speculation : nullptr);
   scenario.memory = fullest(scenario.stage_memory, scenario.engine.kv_sizing);
   check_memory(scenario, sections);
 }
@@ -164,6 +166,7 @@ void read(Scenario& scenario, config::Document& document) {
   before = document.mistakes();
   scenario.traffic = traffic::read_traffic(root, scenario.seed);
   mistakes.traffic = document.mistakes() != before;
+  scenario.speculation = read_speculation(root, model, scenario.traffic.classes);
   read_hardware(scenario, root, cluster, policies, model, gpu, mistakes);
   root.finish();
 }

@@ -10,6 +10,7 @@
 #include "sim/config/reader.hpp"
 #include "sim/engine/engine_config.hpp"
 #include "sim/engine/memory_plan.hpp"
+#include "sim/engine/speculation.hpp"
 #include "workloads/models/operators.hpp"
 #include "workloads/traffic/source.hpp"
 
@@ -43,6 +44,7 @@ struct Scenario {
   std::shared_ptr<const hw::ReplicaCost> cost;
   std::vector<MemoryPlan> stage_memory;  ///< Of each stage of the pipeline.
   MemoryPlan memory;                     ///< Of the fullest one.
+  std::optional<SpeculationConfig> speculation;
   traffic::Traffic traffic;
   std::optional<MeasureWindow> measure;
   std::vector<std::string> asserts;  ///< "chat.p99_ttft_ms < 500", checked by sim/report.

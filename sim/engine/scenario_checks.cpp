@@ -82,6 +82,25 @@ bool check_priced(const hw::StepSetup& setup, const ScenarioSections& sections) 
   return reason.empty();
 }
 
+bool check_speculation(Scenario& scenario, const hw::StepSetup& setup, const config::Reader& root) {
+  if (!scenario.speculation) return true;
+  SpeculationConfig& speculation = *scenario.speculation;
+  const EngineConfig& engine = scenario.engine;
+  const std::int64_t tokens = engine.max_num_seqs * (1 + speculation.tokens);
+  if (tokens > engine.max_num_batched_tokens) {
+    root.error(
+        "speculation",
+        fmt::format("max_num_seqs ({}) sequences of 1 + {} tokens are {}, more than "
+                    "max_num_batched_tokens ({}): the decodes alone would not fit",
+                    engine.max_num_seqs, speculation.tokens, tokens, engine.max_num_batched_tokens),
+        "lower engine.max_num_seqs or num_speculative_tokens");
+    return false;
+  }
+  const std::string reason = price_draft(speculation, setup);
+  if (!reason.empty()) root.error("speculation", reason);
+  return reason.empty();
+}
+
 void check_memory(const Scenario& scenario, const ScenarioSections& sections) {
   const MemoryPlan& plan = scenario.memory;
   const EngineConfig& engine = scenario.engine;
@@ -111,7 +130,9 @@ void check_memory(const Scenario& scenario, const ScenarioSections& sections) {
         "raise it, or lower max_num_batched_tokens or max_num_seqs");
   const std::int64_t block = engine.pool_block_size();
   const std::int64_t watermark = engine.watermark_blocks(plan.blocks);
-  const std::int64_t needed = (engine.max_model_len + block - 1) / block;
+  // Drafts behind the last token need blocks too.
+  const std::int64_t ahead = scenario.speculation ? scenario.speculation->tokens : 0;
+  const std::int64_t needed = (engine.max_model_len + ahead + block - 1) / block;
   const std::int64_t groups = scenario.cluster.parallelism.data;
   if (needed > (plan.blocks - watermark) / groups)
     sections.engine.error(

@@ -21,6 +21,11 @@ void check_lengths(const Scenario& scenario, const config::Reader& root);
 /// Whether the cost model covers the setup; what it does not is reported at the key to change.
 [[nodiscard]] bool check_priced(const hw::StepSetup& setup, const ScenarioSections& sections);
 
+/// Whether the drafts of the scenario's speculation, if any, fit a step's tokens and can be priced
+/// beside `setup`; they are then.
+[[nodiscard]] bool check_speculation(Scenario& scenario, const hw::StepSetup& setup,
+                                     const config::Reader& root);
+
 /// The weights fit, the pool holds the longest request beside the watermark, and a pool that grows
 /// on demand can run a request that is alone. Needs the scenario's cost and memory plan.
 void check_memory(const Scenario& scenario, const ScenarioSections& sections);

@@ -62,6 +62,13 @@ InstanceSummary summarize_instance(const InstanceResult& instance,
   figures.count("peak_waiting", stats.peak_waiting);
   figures.count("preemptions", stats.preemptions);
   figures.count("recomputed_tokens", stats.recomputed_tokens);
+  figures.amount("tokens_per_pass",
+                 ratio(static_cast<double>(stats.pass_tokens), static_cast<double>(stats.passes)));
+  figures.amount("draft_acceptance_rate", ratio(static_cast<double>(stats.accepted_tokens),
+                                                static_cast<double>(stats.drafted_tokens)));
+  figures.amount("draft_alpha", ratio(static_cast<double>(stats.accepted_tokens),
+                                      static_cast<double>(stats.tested_tokens)));
+  figures.count("breaker_trips", stats.breaker_trips);
   figures.count("restarts", stats.restarts);
   figures.amount("down_s", to_seconds(stats.down).value());
   figures.amount("off_grid_fraction",

@@ -29,6 +29,7 @@ struct Coverage {
   int contiguous = 0;
   int overlapped = 0;
   int unseen = 0;
+  int speculated = 0;
   int pipelined = 0;
   int chained = 0;
 
@@ -44,6 +45,7 @@ struct Coverage {
     partial += run.counts.partial_pieces > 0;
     overlapped += run.counts.gpu_bound > 0;
     unseen += run.counts.unseen > 0;
+    speculated += run.counts.rejections > 0;
     pipelined += run.counts.overlapping > 0;
     chained += run.counts.chained_pieces > 0;
     contiguous += scenario.engine.kv_layout == KvLayout::contiguous;
@@ -145,6 +147,7 @@ TEST_CASE("the engine gives every request the record that walking every sequence
   CHECK(coverage.contiguous >= runs / 10);
   CHECK(coverage.overlapped >= runs / 10);
   CHECK(coverage.unseen >= runs / 10);
+  CHECK(coverage.speculated >= runs / 10);
   CHECK(coverage.pipelined >= runs / 10);
   CHECK(coverage.chained >= runs / 30);
 }

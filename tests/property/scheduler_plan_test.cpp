@@ -32,6 +32,7 @@ class State final : public SchedulerView {
 
   std::int64_t running() const override { return live() + static_cast<std::int64_t>(held.size()); }
   std::int64_t running_elsewhere() const override { return 0; }
+  std::int64_t tokens_per_decode() const override { return 1; }
   std::int64_t decoding() const override { return static_cast<std::int64_t>(decodes.size()); }
   std::int64_t decode_growth() const override { return growth(0); }
   std::int64_t free_blocks() const override {
@@ -55,11 +56,11 @@ class State final : public SchedulerView {
   }
   std::int64_t blocks_to_come() const override { return to_come; }
   RunningView running_from_back(std::int64_t i) const override {
-    if (prefill && i == 0) return {.blocks = limits_.blocks(prefill->done), .needs_block = false};
+    if (prefill && i == 0) return {.blocks = limits_.blocks(prefill->done), .growth = 0};
     const std::int64_t from_back = prefill ? i - 1 : i;
     const std::int64_t stored =
         decodes.at(decodes.size() - 1 - static_cast<std::size_t>(from_back));
-    return {.blocks = limits_.blocks(stored), .needs_block = starts_block(stored)};
+    return {.blocks = limits_.blocks(stored), .growth = starts_block(stored) ? 1 : 0};
   }
 
   /// Sequences that can be preempted.

@@ -51,7 +51,8 @@ std::int64_t smallest_pool(std::int64_t needed, double watermark) {
   return blocks;
 }
 
-EngineDraw draw_engine(Dice& dice) {
+/// `drafts`: tokens that each sequence drafts in a pass.
+EngineDraw draw_engine(Dice& dice, std::int64_t drafts) {
   EngineDraw engine;
   const std::string_view scheduler =
       dice.word({"static", "static", "prefill_first", "orca", "chunked", "chunked",
@@ -59,15 +60,17 @@ EngineDraw draw_engine(Dice& dice) {
   const std::int64_t seqs = dice.one_in(4) ? dice.between(1, 3) : dice.between(4, 24);
   // Why longer at times: the scores of naive attention grow with the square.
   engine.max_model_len = dice.one_in(5) ? dice.between(256, 1024) : dice.between(16, 256);
-  const std::int64_t whole = std::max(seqs, engine.max_model_len);
+  const std::int64_t decodes = seqs * (1 + drafts);
+  const std::int64_t whole = std::max(decodes, engine.max_model_len);
   const bool in_pieces = scheduler == "chunked" || scheduler == "prefill_first_chunked";
   engine.max_num_batched_tokens = in_pieces
-                                      ? std::max(seqs, dice.between(8, engine.max_model_len))
+                                      ? std::max(decodes, dice.between(8, engine.max_model_len))
                                       : whole + (dice.one_in(2) ? 0 : dice.between(0, 3 * whole));
   const bool contiguous = dice.one_in(scheduler == "static" || scheduler == "orca" ? 2 : 5);
   const std::int64_t block_size = dice.among<std::int64_t>({1, 2, 4, 8, 16, 32});
   const double watermark = dice.among({0.0, 0.0, 0.01, 0.1, 0.3});
-  engine.request_blocks = contiguous ? 1 : ceil_div(engine.max_model_len, block_size);
+  engine.request_blocks =
+      ceil_div(engine.max_model_len + drafts, contiguous ? engine.max_model_len : block_size);
   const std::int64_t smallest = smallest_pool(engine.request_blocks, watermark);
   // Why often so small: preemptions and crashes are what engines get wrong.
   const std::int64_t spare = dice.one_in(2) ? smallest : 2 * smallest;
@@ -99,6 +102,20 @@ EngineDraw draw_engine(Dice& dice) {
   key("schedule_ahead", dice.word({"false", "true"}));
   key("pipeline_slots", dice.word({"shared", "split", "each"}));
   return engine;
+}
+
+/// `drafts` draft tokens, if any.
+std::string draw_speculation(Dice& dice, std::int64_t drafts) {
+  if (drafts == 0) return {};
+  std::string yaml = fmt::format("speculation:\n  num_speculative_tokens: {}\n", drafts);
+  const std::string_view method = dice.word({"ngram", "draft_model", "mtp"});
+  yaml += fmt::format("  method: {}\n", method);
+  if (method == "draft_model") yaml += "  draft: llama-3.1-8b\n";
+  yaml += fmt::format("  acceptance: {}\n", dice.word({"0", "0.3", "0.8", "1"}));
+  if (dice.one_in(2))
+    yaml += fmt::format("  breaker: {{below: 0.65, window: {}, cooldown: {}}}\n",
+                        dice.between(1, 50), dice.word({"10 ms", "1 s"}));
+  return yaml;
 }
 
 std::string draw_lengths(Dice& dice, std::int64_t longest) {
@@ -153,7 +170,7 @@ std::string draw_traffic(Dice& dice, std::int64_t longest) {
   return yaml;
 }
 
-std::string draw_head(Dice& dice, std::uint64_t seed) {
+std::string draw_head(Dice& dice, std::uint64_t seed, std::int64_t stages) {
   std::string yaml = fmt::format(
       "scenario: random {}\n"
       "seed: {}\n"
@@ -168,7 +185,7 @@ std::string draw_head(Dice& dice, std::uint64_t seed) {
       "  max_retries: {}\n",
       seed, seed, dice.word({"llama-2-7b", "llama-3.1-8b"}),
       dice.word({"a100_sxm_80gb", "h100_sxm"}), dice.between(1, 3),
-      dice.word({"least_outstanding", "round_robin"}), dice.among<std::int64_t>({1, 1, 2, 3, 4}),
+      dice.word({"least_outstanding", "round_robin"}), stages,
       dice.among<std::int64_t>({1, 10, 100, 1000}), dice.one_in(5) ? "lose" : "retry",
       dice.between(0, 2));
   if (dice.one_in(4))
@@ -202,8 +219,10 @@ std::string draw_tight_memory(Dice& dice, const EngineDraw& engine, const Scenar
 
 std::string random_scenario(std::uint64_t seed) {
   Dice dice(seed);
-  const std::string head = draw_head(dice, seed);
-  const EngineDraw engine = draw_engine(dice);
+  const auto stages = dice.among<std::int64_t>({1, 1, 1, 2, 3, 4});
+  const std::int64_t drafts = stages == 1 && dice.one_in(2) ? dice.between(1, 4) : 0;
+  const std::string head = draw_head(dice, seed, stages) + draw_speculation(dice, drafts);
+  const EngineDraw engine = draw_engine(dice, drafts);
   const std::string traffic = draw_traffic(dice, engine.max_model_len);
   const std::string reserved = fmt::format("{}engine:\n{}  num_gpu_blocks_override: {}\n{}", head,
                                            engine.yaml, engine.blocks, traffic);

@@ -31,11 +31,12 @@ DecodeRows rows(const SlowStep& step) {
   if (step.decodes.empty()) return all;
   for (const auto& sequence : step.decodes) {
     ++all.count;
-    all.context += sequence->stored + 1;
+    all.context += sequence->stored + 1 + step.drafts;
   }
   for (const auto& sequence : step.held) {
     ++all.count;
-    all.context += sequence->stored + 1;  // Computed on as padding, but nothing is stored.
+    // Computed on as padding, but nothing is stored.
+    all.context += sequence->stored + 1 + step.drafts;
   }
   return all;
 }
@@ -50,6 +51,9 @@ SlowReplica::SlowReplica(World& world, std::uint32_t index)
       batches_(world.scenario.cost->stages()),
       stage_free_(world.scenario.cost->stages()) {
   for (std::size_t i = 0; i < batches_.size(); ++i) ready_.push_back(i);
+  if (!world.scenario.speculation) return;
+  speculator_.emplace(*world.scenario.speculation, world.scenario.seed);
+  ahead_ = world.scenario.speculation->tokens;
 }
 
 std::int64_t SlowReplica::outstanding() const {
@@ -170,33 +174,43 @@ void SlowReplica::look() {
       std::ranges::count_if(waiting_, [](const auto& s) { return !s->seen; });
 }
 
-Duration SlowReplica::price(const hw::StepShape& shape) const {
+Duration SlowReplica::price(const hw::StepShape& shape, std::int64_t drafts) const {
+  if (drafts > 0) {  // not in a pipeline
+    hw::Price both = world_.scenario.cost->stage(0).price(shape);
+    both += speculator_->price(shape, drafts);
+    return to_duration(both.time);
+  }
   Duration sum{};
   for (std::size_t i = 0; i < batches_.size(); ++i)
     sum += to_duration(world_.scenario.cost->stage(i).price(shape).time);
   return sum;
 }
 
-Duration SlowReplica::price_of_decodes(const SlowStep& step) const {
+hw::StepShape SlowReplica::decode_shape(const SlowStep& step) const {
   const DecodeRows all = rows(step);
-  return price({.decode_sequences = all.count,
-                .decode_context = all.context,
-                .chunks = {},
-                .sampled = all.count});
+  return {.decode_sequences = all.count,
+          .decode_context = all.context,
+          .chunks = {},
+          .sampled = all.count * (1 + step.drafts),
+          .decode_queries = 1 + step.drafts};
+}
+
+Duration SlowReplica::price_of_decodes(const SlowStep& step) const {
+  return price(decode_shape(step), step.drafts);
 }
 
 Duration SlowReplica::price_of_mean_decode(const SlowStep& step) const {
-  const DecodeRows all = rows(step);
-  return price({.decode_sequences = 1,
-                .decode_context = all.context / all.count,
-                .chunks = {},
-                .sampled = 1});
+  hw::StepShape mean = decode_shape(step);
+  mean.decode_context /= mean.decode_sequences;
+  mean.decode_sequences = 1;
+  mean.sampled = mean.decode_queries;
+  return price(mean, step.drafts);
 }
 
 bool SlowReplica::fits(const SlowStep& step) const {
   if (world_.scenario.engine.kv_sizing != KvSizing::on_demand) return true;
-  std::int64_t tokens = rows(step).count;
-  std::int64_t sampled = rows(step).count;
+  std::int64_t tokens = rows(step).count * (1 + step.drafts);
+  std::int64_t sampled = tokens;
   std::int64_t scores = 0;
   for (const auto& piece : step.pieces) {
     tokens += piece.tokens;
@@ -218,19 +232,16 @@ void SlowReplica::launch(SlowStep& step) {
   const auto sequences =
       static_cast<double>(rows(step).count) + static_cast<double>(step.pieces.size());
   std::vector<hw::Chunk> chunks;
-  std::int64_t tokens = rows(step).count;
-  std::int64_t sampled = rows(step).count;
+  hw::StepShape shape = decode_shape(step);
+  std::int64_t tokens = shape.sampled;
   for (const auto& piece : step.pieces) {
     chunks.push_back(piece.chunk());
     tokens += piece.tokens;
-    if (piece.last) ++sampled;
+    if (piece.last) ++shape.sampled;
   }
-  const hw::StepShape shape{.decode_sequences = rows(step).count,
-                            .decode_context = rows(step).context,
-                            .chunks = chunks,
-                            .sampled = sampled};
+  shape.chunks = chunks;
   step.start = world_.events.now();
-  step.gpu = price(shape);
+  step.gpu = price(shape, step.drafts);
   const Duration work =
       to_duration(engine.host_overhead_per_step + sequences * engine.host_overhead_per_sequence);
   const bool launched = !step.pieces.empty() && tokens > engine.cuda_graph_max_tokens;
@@ -249,7 +260,8 @@ void SlowReplica::launch(SlowStep& step) {
       step.waiting += stage_free_[i] - there;
       there = stage_free_[i];
     }
-    there += to_duration(world_.scenario.cost->stage(i).price(shape).time);
+    there += batches_.size() == 1 ? step.gpu
+                                  : to_duration(world_.scenario.cost->stage(i).price(shape).time);
     stage_free_[i] = there;
   }
   step.end = there;
@@ -282,7 +294,20 @@ void SlowReplica::finish() {
 void SlowReplica::store_and_emit(const SlowStep& step) {
   for (const auto& sequence : step.decodes) ++sequence->stored;
   for (const auto& piece : step.pieces) piece.sequence->stored += piece.tokens;
-  for (const auto& sequence : step.decodes) emit(*sequence);
+  for (const auto& sequence : step.decodes) {
+    const std::int64_t left = sequence->output - sequence->emitted;
+    emit(*sequence);
+    if (step.drafts == 0) continue;
+    std::int64_t accepted =
+        speculator_->verify(sequence->request, world_.run.records[sequence->request].class_index,
+                            sequence->output - left);
+    world_.run.counts.rejections += accepted < step.drafts ? 1 : 0;
+    accepted = std::min(accepted, left - 1);
+    for (std::int64_t i = 0; i < accepted; ++i) emit(*sequence);
+    sequence->stored += accepted;
+    pool_.truncate(sequence->request, sequence->stored);
+  }
+  if (step.drafts > 0 && !step.decodes.empty()) speculator_->step_ended(world_.events.now());
   for (const auto& piece : step.pieces)
     if (piece.last) emit(*piece.sequence);
 }

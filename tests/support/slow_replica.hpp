@@ -74,6 +74,7 @@ struct SlowStep {
   std::vector<SlowSequencePtr> decodes;  ///< Advance by a token, in order of admission.
   std::vector<SlowSequencePtr> held;     ///< Finished, still a row.
   std::vector<Piece> pieces;             ///< In order of admission.
+  std::int64_t drafts = 0;               ///< Of each sequence that decodes.
   std::int64_t preemptions = 0;
   std::int64_t newcomers = 0;  ///< Admitted for the first time.
   Blocked blocked = Blocked::nothing;
@@ -140,7 +141,8 @@ class SlowReplica {
   bool start_one();
   bool start(SlowBatch& batch);
   void look();
-  [[nodiscard]] Duration price(const hw::StepShape& shape) const;
+  [[nodiscard]] hw::StepShape decode_shape(const SlowStep& step) const;
+  [[nodiscard]] Duration price(const hw::StepShape& shape, std::int64_t drafts) const;
   [[nodiscard]] Duration price_of_decodes(const SlowStep& step) const;
   [[nodiscard]] Duration price_of_mean_decode(const SlowStep& step) const;
   [[nodiscard]] bool fits(const SlowStep& step) const;
@@ -165,6 +167,8 @@ class SlowReplica {
   std::uint32_t index_;
   SchedulerLimits limits_;
   reference::PagedPool pool_;
+  std::optional<Speculator> speculator_;
+  std::int64_t ahead_ = 0;  ///< Draft tokens that may need blocks behind a request's last one.
   std::deque<SlowSequencePtr> waiting_;
   std::vector<SlowBatch> batches_;
   std::vector<std::size_t> in_pipeline_;  ///< Batches with a step, in order of its start.

@@ -21,6 +21,7 @@ SlowStep SlowReplica::schedule() {
   const SlowSequencePtr partial = find_partial();
   SlowBatch* home = partial ? bring_partial_here(partial) : nullptr;
   SlowStep step;
+  if (speculator_) step.drafts = speculator_->drafts(world_.events.now());
   schedule_here(step);
   std::vector<SlowSequencePtr>& here = batches_[here_].running;
   const bool stays = partial && std::ranges::none_of(step.pieces, [&](const auto& piece) {
@@ -136,7 +137,7 @@ std::int64_t SlowReplica::promised(double share) const {
   for (const SlowBatch& batch : batches_)
     for (const auto& sequence : batch.running)
       if (!sequence->finished())
-        lacking += limits_.blocks(sequence->prompt + sequence->output) -
+        lacking += limits_.blocks(sequence->prompt + sequence->output + ahead_) -
                    static_cast<std::int64_t>(pool_.table(sequence->request).size());
   return static_cast<std::int64_t>(std::ceil(share * static_cast<double>(lacking)));
 }
@@ -187,7 +188,7 @@ void SlowReplica::schedule_prefill_first_chunked(SlowStep& step) {
 void SlowReplica::walk_running(std::int64_t& budget, SlowStep& step) {
   const std::int64_t before = static_cast<std::int64_t>(step.decodes.size());
   walk_decodes(step);
-  budget -= static_cast<std::int64_t>(step.decodes.size()) - before;
+  budget -= (static_cast<std::int64_t>(step.decodes.size()) - before) * (1 + step.drafts);
   const std::vector<SlowSequencePtr>& running = batches_[here_].running;
   if (running.empty() || !running.back()->partial()) return;
   const SlowSequencePtr partial = running.back();
@@ -209,7 +210,7 @@ void SlowReplica::walk_decodes(SlowStep& step) {
     const SlowSequencePtr sequence = running[i];
     if (sequence->finished() || sequence->prefilling()) continue;
     bool scheduled = true;
-    while (scheduled && !pool_.append(sequence->request, 1))
+    while (scheduled && !pool_.append(sequence->request, 1 + step.drafts))
       scheduled = preempt_last(step) != sequence;
     if (!scheduled) break;
     step.decodes.push_back(sequence);
@@ -284,7 +285,7 @@ void SlowReplica::admit(std::int64_t budget, bool in_part, SlowStep& step,
       step.blocked = Blocked::token_budget;
       return;
     }
-    const std::int64_t to_the_end = limits_.blocks(next->prompt + next->output);
+    const std::int64_t to_the_end = limits_.blocks(next->prompt + next->output + ahead_);
     const std::int64_t room = (room_to_the_end ? *room_to_the_end : pool_.free());
     const std::int64_t wanted = room_to_the_end ? to_the_end : limits_.blocks(found + tokens);
     if (wanted > room - limits_.watermark_blocks) {

@@ -8,7 +8,7 @@ class Chunked final : public Scheduler {
  public:
   void plan(const SchedulerView& view, StepPlan& plan) override {
     Room room = make_room_for_decodes(view, plan);
-    std::int64_t budget = view.limits().max_num_batched_tokens - room.decoding;
+    std::int64_t budget = view.limits().max_num_batched_tokens - decode_tokens(view, room);
     continue_partial(view, room, budget, plan);
     plan.decode = room.decoding > 0;
     if (plan.blocked != Blocked::nothing) return;

@@ -12,8 +12,8 @@ class GuaranteedNoEvict final : public Scheduler {
     plan.decode = room.decoding > 0;
     if (plan.preemptions > 0) return;
     room.free_blocks = view.free_blocks() - view.blocks_to_come();
-    admit(view, room, view.limits().max_num_batched_tokens - room.decoding, {.to_the_end = true},
-          plan);
+    admit(view, room, view.limits().max_num_batched_tokens - decode_tokens(view, room),
+          {.to_the_end = true}, plan);
   }
 };
 

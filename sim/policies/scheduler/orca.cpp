@@ -10,7 +10,7 @@ class Orca final : public Scheduler {
     const Room room = make_room_for_decodes(view, plan);
     plan.decode = room.decoding > 0;
     if (plan.preemptions > 0) return;
-    admit(view, room, view.limits().max_num_batched_tokens - room.decoding, {}, plan);
+    admit(view, room, view.limits().max_num_batched_tokens - decode_tokens(view, room), {}, plan);
   }
 };
 

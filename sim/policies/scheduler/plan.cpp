@@ -13,7 +13,7 @@ Room make_room_for_decodes(const SchedulerView& view, StepPlan& plan) {
   while (growth > room.free_blocks) {
     const RunningView victim = view.running_from_back(plan.preemptions++);
     room.free_blocks += victim.blocks;
-    growth -= victim.needs_block ? 1 : 0;
+    growth -= victim.growth;
     --room.running;
     if (room.partial && !room.partial->under_way)
       room.partial.reset();

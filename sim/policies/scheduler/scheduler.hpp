@@ -32,8 +32,8 @@ struct PartialPrefill {
 
 /// A running sequence as a candidate for preemption.
 struct RunningView {
-  std::int64_t blocks = 0;   ///< Blocks it would give back.
-  bool needs_block = false;  ///< Its next token starts a new block.
+  std::int64_t blocks = 0;  ///< Blocks it would give back.
+  std::int64_t growth = 0;  ///< New blocks that its next decode step needs.
 };
 
 /// What a scheduler sees at a step boundary; counts are O(1) for the engine to give. Valid only
@@ -49,7 +49,9 @@ class SchedulerView {
   /// The same of the other micro-batches of a pipeline.
   [[nodiscard]] virtual std::int64_t running_elsewhere() const = 0;
   [[nodiscard]] virtual std::int64_t decoding() const = 0;
-  /// Blocks needed for every decoding sequence to advance by one token.
+  /// Tokens of a sequence that a decode step computes: more than one where drafts are verified.
+  [[nodiscard]] virtual std::int64_t tokens_per_decode() const = 0;
+  /// Blocks needed for every decoding sequence to take part in a decode step.
   [[nodiscard]] virtual std::int64_t decode_growth() const = 0;
   [[nodiscard]] virtual std::int64_t free_blocks() const = 0;
   [[nodiscard]] virtual std::optional<PartialPrefill> partial() const = 0;
@@ -85,7 +87,7 @@ struct StepPlan {
   /// This many sequences lose their blocks, from the back of the running list, and return to the
   /// front of the queue.
   std::int64_t preemptions = 0;
-  /// Every sequence still decoding advances by one token.
+  /// Every sequence still decoding takes part in a decode step.
   bool decode = false;
   /// Tokens of the partial prefill to compute; 0 when there is none or no budget is left.
   std::int64_t partial_tokens = 0;
@@ -124,9 +126,14 @@ struct Room {
   std::optional<PartialPrefill> partial;
 };
 
-/// Preempts from the back until every decoding sequence that is left can advance by one token. A
+/// Preempts from the back until every decoding sequence that is left has blocks for a step. A
 /// victim is the new head of the queue, and waits for blocks.
 [[nodiscard]] Room make_room_for_decodes(const SchedulerView& view, StepPlan& plan);
+
+/// Tokens of the step that the decodes of `room` take.
+[[nodiscard]] inline std::int64_t decode_tokens(const SchedulerView& view, const Room& room) {
+  return room.decoding * view.tokens_per_decode();
+}
 
 /// Gives the partial prefill what `token_budget` allows, and takes that off it. When the pool
 /// cannot hold it, the sequence itself is preempted, for it is the last of the running list, or, if

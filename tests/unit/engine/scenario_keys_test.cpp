@@ -50,6 +50,8 @@ engine: {preset: orca, modelled: mine, scheduler: chunked, max_num_seqs: 32, max
          decode_attention: plain, host_overhead_per_step: 1 ms, host_overhead_per_sequence: 1 us,
          host_overhead_per_request: 2 us, host_overlap: async, host_gap: 3 us,
          host_gap_per_sequence: 1 us, host_launch_per_layer: 1 us, schedule_ahead: true}
+speculation: {method: draft_model, draft: llama-3.1-8b, num_speculative_tokens: 1,
+              acceptance: 0.7, breaker: {below: 0.6, window: 100, cooldown: 2 s}}
 traffic:
   open:
     arrival: {process: gamma, burstiness: 0.5, rate: 9/s}
@@ -78,6 +80,13 @@ traffic:
     trace: {file: t.csv, format: csv, speedup: 2.0, class: a, limit: 5}
 )";
 
+/// The same with the histogram that may stand in place of speculation.acceptance.
+std::string full_with_histogram() {
+  std::string text(full);
+  const std::string_view chance = "acceptance: 0.7";
+  return text.replace(text.find(chance), chance.size(), "accepted_lengths: [3, 7]");
+}
+
 /// The paths of a resolved tree as KeyInfo spells them.
 void collect(const config::Node& node, const std::string& path, std::set<std::string>& paths) {
   const bool names = path == "traffic";
@@ -93,7 +102,7 @@ void collect(const config::Node& node, const std::string& path, std::set<std::st
 
 TEST_CASE("the resolved scenario resolves to itself and gives the same run", "[scenario]") {
   const DataFolder folder;
-  for (const std::string& text : {std::string(small), std::string(full)}) {
+  for (const std::string& text : {std::string(small), std::string(full), full_with_histogram()}) {
     Scenario first = parse_scenario(folder / "s.yaml", text);
     const std::string resolved = config::emit_yaml(first.resolved);
     Scenario second = parse_scenario(folder / "s.yaml", resolved);
@@ -109,7 +118,8 @@ TEST_CASE("the resolved scenario resolves to itself and gives the same run", "[s
 TEST_CASE("every key that a scenario holds is described", "[scenario]") {
   const DataFolder folder;
   std::set<std::string> used;
-  collect(parse_scenario(folder / "s.yaml", std::string(full)).resolved, "", used);
+  for (const std::string& text : {std::string(full), full_with_histogram()})
+    collect(parse_scenario(folder / "s.yaml", text).resolved, "", used);
   std::set<std::string> described;
   for (const config::KeyInfo& key : scenario_keys()) {
     described.insert(key.path);

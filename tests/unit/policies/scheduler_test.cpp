@@ -28,6 +28,7 @@ struct State final : SchedulerView {
 
   std::int64_t running() const override { return static_cast<std::int64_t>(sequences.size()); }
   std::int64_t running_elsewhere() const override { return 0; }
+  std::int64_t tokens_per_decode() const override { return 1; }
   std::int64_t decoding() const override { return running() - (partial().has_value() ? 1 : 0); }
   std::int64_t decode_growth() const override {
     std::int64_t growth = 0;
@@ -59,7 +60,7 @@ struct State final : SchedulerView {
   RunningView running_from_back(std::int64_t i) const override {
     const Running& s = sequences[sequences.size() - 1 - static_cast<std::size_t>(i)];
     return {.blocks = limits_.blocks(s.stored),
-            .needs_block = s.remaining_prefill == 0 && s.stored % limits_.block_size == 0};
+            .growth = s.remaining_prefill == 0 && s.stored % limits_.block_size == 0 ? 1 : 0};
   }
 };
 
