@@ -95,14 +95,14 @@ void price_mixed(const hw::Gpu& gpu, const Samples& samples, std::vector<Operato
 }  // namespace
 
 std::vector<OperatorRow> price_operators(const hw::Gpu& gpu, const std::string& folder) {
-  const Samples samples = read_samples(gpu, folder);
+  const Samples samples = read_samples(gpu, folder, Unknown::refused);
   std::vector<OperatorRow> rows;
   price_samples(gpu, samples, rows);
   price_mixed(gpu, samples, rows);
   price_collectives(gpu, samples, rows);
   for (const Refused& refused : samples.refused)
-    for (std::int64_t i = 0; i < refused.rows; ++i)
-      rows.push_back({refused.file, "", "", {}, {}, refused.reason});
+    rows.push_back(
+        {refused.file, "", fmt::format("line {}", refused.line), refused.time, {}, refused.reason});
   return rows;
 }
 

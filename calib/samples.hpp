@@ -1,9 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "calib/sample.hpp"
@@ -28,11 +26,12 @@ struct MixedSample {
   Seconds time;
 };
 
-/// Rows of a file that no model prices, and why.
+/// A row that no model prices, and why.
 struct Refused {
   std::string file;
+  int line = 0;
   std::string reason;
-  std::int64_t rows = 0;
+  Seconds time;
 };
 
 /// Everything that a folder of measurements holds.
@@ -41,18 +40,20 @@ struct Samples {
   std::vector<CollectiveSample> collectives;
   std::vector<MixedSample> mixed;
   std::vector<Refused> refused;
-  int tables = 0;  ///< Files that were read.
+};
 
-  /// The path of a table, counted, if the folder has it.
-  [[nodiscard]] std::optional<std::string> find(const std::string& folder, const std::string& file);
-  /// Counts a row of `file` that no model prices.
-  void refuse(std::string_view file, std::string_view reason);
+/// What becomes of a row whose type, layer or implementation no model prices.
+enum class Unknown {
+  mistake,  ///< An error at its line: what is fitted must not leave out what was measured.
+  refused,  ///< Samples::refused holds it.
 };
 
 /// Reads the tables that a folder has (calib/README.md lists them and their columns). What was
 /// measured inside an engine replaces what isolated calls of the same kernel, shape and (of two
 /// axes) first size took: memory is then as warm as it is in service. Throws config::ConfigError
-/// for tables that cannot be read and for a folder without any.
-[[nodiscard]] Samples read_samples(const hw::Datasheet& gpu, const std::string& folder);
+/// with the mistakes of all tables, for a file *.csv that is none of them, and for a folder without
+/// any.
+[[nodiscard]] Samples read_samples(const hw::Datasheet& gpu, const std::string& folder,
+                                   Unknown unknown = Unknown::mistake);
 
 }  // namespace tokenline::calib

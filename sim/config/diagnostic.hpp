@@ -37,6 +37,27 @@ class ConfigError : public std::runtime_error {
   std::vector<Diagnostic> diagnostics_;
 };
 
+/// Gathers the mistakes of several inputs, so that all of them come out at once.
+class Mistakes {
+ public:
+  /// Calls `read` and keeps the mistakes that it throws as a ConfigError.
+  template <class Read>
+  void gather(const Read& read) {
+    try {
+      read();
+    } catch (const ConfigError& e) {
+      all_.insert(all_.end(), e.diagnostics().begin(), e.diagnostics().end());
+    }
+  }
+  /// Throws ConfigError with all that was kept; returns if there was nothing.
+  void throw_if_any() const {
+    if (!all_.empty()) throw ConfigError(all_);
+  }
+
+ private:
+  std::vector<Diagnostic> all_;
+};
+
 /// The closest candidate within an edit distance (insert, delete, replace: 1 each) of
 /// max(1, word.size()/3), the first of equals, if any: the one did-you-mean of the project.
 [[nodiscard]] std::optional<std::string> closest(std::string_view word,

@@ -11,6 +11,7 @@ namespace tokenline::report {
 namespace {
 
 constexpr double knife_edge = 5.0;
+constexpr double mostly = 0.5;
 
 constexpr std::array<std::string_view, 9> metrics{
     "output_throughput", "request_goodput", "mean_ttft_ms", "median_ttft_ms", "p99_ttft_ms",
@@ -21,10 +22,72 @@ std::optional<double> value(const ClassSummary& summary, std::string_view metric
   return figure == nullptr ? std::nullopt : figure->value;
 }
 
-/// (high − low) / nominal, absolute; empty where one is.
-std::optional<double> spread(const BandRow& row) {
-  if (!row.low || !row.nominal || !row.high || *row.nominal == 0.0) return {};
-  return std::abs(*row.high - *row.low) / std::abs(*row.nominal);
+/// Whether a metric moves more than `most`, relative to its nominal value, to either side.
+bool on_edge(const BandRow& row, bool missing, double most) {
+  if (missing || !row.nominal) return true;
+  const double move = std::max(*row.high - *row.nominal, *row.nominal - *row.low);
+  return *row.nominal == 0.0 ? move > 0.0 : move > most * std::abs(*row.nominal);
+}
+
+/// A metric over the three runs; nothing where none of them has it.
+std::optional<BandRow> row_of(const std::string& class_name, std::string_view metric,
+                              const std::array<const Summary*, 3>& runs, double most) {
+  std::array<std::optional<double>, 3> values;
+  for (std::size_t i = 0; i < runs.size(); ++i)
+    values[i] = value(*runs[i]->find_class(class_name), metric);
+  BandRow row{.class_name = class_name,
+              .metric = std::string(metric),
+              .low = {},
+              .nominal = values[1],
+              .high = {}};
+  bool missing = false;
+  for (const auto& one : values) {
+    missing = missing || !one;
+    if (!one) continue;
+    row.low = std::min(row.low.value_or(*one), *one);
+    row.high = std::max(row.high.value_or(*one), *one);
+  }
+  if (!row.low || (*row.low == 0.0 && *row.high == 0.0)) return {};
+  row.knife_edge = on_edge(row, missing, most);
+  return row;
+}
+
+/// ErrorBand::queued of one run.
+double queued_share(const Summary& summary) {
+  constexpr std::array queues{Part::wait_sequence_slot, Part::wait_kv_blocks,
+                              Part::wait_token_budget, Part::preempted};
+  double share = 0.0;
+  for (const Share& part : largest_parts(summary.find_class("all")->ttft.mean_ms))
+    if (std::ranges::find(queues, part.part) != queues.end()) share += part.fraction;
+  return share;
+}
+
+bool counts_targets(const BandRow& row) { return row.metric == "request_goodput"; }
+
+/// What metrics on a knife's edge mean.
+std::string warning(const ErrorBand& band) {
+  const auto edge = [&](bool targets) {
+    return std::ranges::any_of(band.rows, [&](const BandRow& row) {
+      return row.knife_edge && counts_targets(row) == targets;
+    });
+  };
+  if (!edge(true) && !edge(false)) return "";
+  std::string out =
+      "warning: metrics on a knife's edge move more than five times as much as the prices: their\n"
+      "nominal values are not predictions.\n";
+  if (edge(true))
+    out += "- request_goodput: latencies of many requests lie close to a target of `slo:`.\n";
+  if (!edge(false)) return out;
+  const std::string share = fmt::format(
+      "{:.0f} % of the mean TTFT is waiting for a slot,\n  KV blocks or tokens of a step",
+      100.0 * band.queued);
+  if (band.queued >= mostly)
+    return out + fmt::format("- latency and throughput: close to saturation, {}.\n", share);
+  return out +
+         fmt::format(
+             "- latency and throughput: not saturation, {}; something\n  happens in one run and "
+             "not in another.\n",
+             share);
 }
 
 }  // namespace
@@ -32,41 +95,33 @@ std::optional<double> spread(const BandRow& row) {
 std::span<const std::string_view> band_metrics() { return metrics; }
 
 ErrorBand error_band(const Summary& low, const Summary& nominal, const Summary& high) {
-  ErrorBand band;
-  band.price_spread = 2.0 * nominal.price_error_fraction.value_or(0.0);
-  for (const ClassSummary& c : nominal.classes) {
-    for (const std::string_view metric : metrics) {
-      if (c.figures.find(metric) == nullptr) continue;
-      BandRow row{.class_name = c.name,
-                  .metric = std::string(metric),
-                  .low = value(*low.find_class(c.name), metric),
-                  .nominal = value(c, metric),
-                  .high = value(*high.find_class(c.name), metric)};
-      if (!row.nominal) continue;
-      row.knife_edge = spread(row).value_or(0.0) > knife_edge * std::abs(band.price_spread);
-      band.rows.push_back(std::move(row));
-    }
-  }
+  const double error = nominal.price_error_fraction.value_or(0.0);
+  ErrorBand band{.prices_lower = std::min(1.0, error),
+                 .prices_higher = error,
+                 .queued = std::max({queued_share(low), queued_share(nominal), queued_share(high)}),
+                 .rows = {}};
+  for (const ClassSummary& c : nominal.classes)
+    for (const std::string_view metric : metrics)
+      if (auto row = row_of(c.name, metric, {&low, &nominal, &high}, knife_edge * error))
+        band.rows.push_back(std::move(*row));
   return band;
 }
 
 std::string band_text(const ErrorBand& band) {
   std::string out = fmt::format(
-      "\nBand of the calibration's error (prices lower and higher by {:.1f} %):\n"
-      "{:<12} {:<20} {:>12} {:>12} {:>12}\n",
-      50.0 * band.price_spread, "class", "metric", "low", "nominal", "high");
-  bool edge = false;
-  for (const BandRow& row : band.rows) {
+      "\nBand of the calibration's error: prices {:.1f} % lower and {:.1f} % higher{}\n",
+      100.0 * band.prices_lower, 100.0 * band.prices_higher,
+      band.prices_lower < band.prices_higher ? " (none falls below 0)" : "");
+  if (band.rows.empty())
+    return out + "No request completes in any of the three runs: there is nothing to compare.\n";
+  out +=
+      fmt::format("Smallest and largest of the three runs:\n{:<12} {:<20} {:>12} {:>12} {:>12}\n",
+                  "class", "metric", "low", "nominal", "high");
+  for (const BandRow& row : band.rows)
     out += fmt::format("{:<12} {:<20} {:>12} {:>12} {:>12}{}\n", row.class_name, row.metric,
                        figure_text(row.low), figure_text(row.nominal), figure_text(row.high),
                        row.knife_edge ? "  knife edge" : "");
-    edge = edge || row.knife_edge;
-  }
-  if (edge)
-    out +=
-        "warning: metrics on a knife's edge move more than five times as much as the prices: the\n"
-        "service is close to saturation, and their nominal values are not predictions.\n";
-  return out;
+  return out + warning(band);
 }
 
 std::string band_json(const ErrorBand& band) {
@@ -80,7 +135,9 @@ std::string band_json(const ErrorBand& band) {
                     {"nominal", number(row.nominal)},
                     {"high", number(row.high)},
                     {"knife_edge", row.knife_edge}});
-  const Json root{{"price_spread", band.price_spread}, {"metrics", std::move(rows)}};
+  const Json root{{"prices_lower_fraction", band.prices_lower},
+                  {"prices_higher_fraction", band.prices_higher},
+                  {"metrics", std::move(rows)}};
   return root.dump(2) + '\n';
 }
 

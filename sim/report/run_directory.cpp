@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "sim/config/reader.hpp"
 #include "sim/report/requests_csv.hpp"
@@ -15,6 +18,10 @@ namespace tokenline::report {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// The files of a run directory.
+constexpr std::array<std::string_view, 4> written{"config.yaml", run_marker, "requests.csv",
+                                                  "band.json"};
 
 /// Visits the data files that a resolved scenario names: each value, and the path it means. The
 /// reader takes a relative one from the folder of the file that names it, or of the scenario where
@@ -71,6 +78,29 @@ bool is_ours(const fs::path& file) {
   return begin.starts_with("{\"tokenline\":");
 }
 
+/// Whether two paths lead to one file; for files not there yet, whether they would.
+bool same_file(const fs::path& a, const fs::path& b) {
+  std::error_code ignored;
+  if (fs::exists(a, ignored) && fs::exists(b, ignored)) return fs::equivalent(a, b, ignored);
+  return real_path(a) == real_path(b);
+}
+
+/// What is written may go to a terminal, a pipe or nowhere: those hold nothing.
+bool is_device(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored) && !fs::is_regular_file(path, ignored) &&
+         !fs::is_directory(path, ignored);
+}
+
+bool overwrites(const fs::path& output, const fs::path& input) {
+  std::error_code ignored;
+  if (!fs::is_directory(input, ignored)) return same_file(output, input);
+  if (same_file(real_path(output).parent_path(), input)) return true;
+  for (const auto& entry : fs::directory_iterator(input))
+    if (entry.is_regular_file(ignored) && same_file(output, entry.path())) return true;
+  return false;
+}
+
 template <class Write>
 void write_stream(const std::string& path, const Write& write) {
   std::ofstream out(path, std::ios::binary | std::ios::trunc);
@@ -107,8 +137,13 @@ std::set<std::string> input_files(const Scenario& scenario) {
 
 void refuse_inputs(const std::string& directory, const std::set<std::string>& inputs) {
   const fs::path folder = real_path(directory);
+  const auto linked = [&](const std::string& input) {
+    return std::ranges::any_of(written, [&](std::string_view name) {
+      return fs::exists(folder / name) && same_file(folder / name, input);
+    });
+  };
   for (const std::string& input : inputs)
-    if (fs::path(input).parent_path() == folder)
+    if (fs::path(input).parent_path() == folder || linked(input))
       throw OutputError(
           fmt::format("{}: holds '{}', which the scenario reads: results go elsewhere", directory,
                       fs::path(input).filename().string()));
@@ -118,6 +153,38 @@ void write_file(const std::string& path, std::string_view text) {
   write_stream(path, [&](std::ostream& out) {
     out.write(text.data(), static_cast<std::streamsize>(text.size()));
   });
+}
+
+void write_files(std::span<const OutputFile> files) {
+  std::vector<std::string> created;
+  try {
+    for (const OutputFile& file : files) {
+      const bool fresh = !fs::exists(file.path);
+      if (!std::ofstream(file.path, std::ios::binary | std::ios::app))
+        throw OutputError(fmt::format("{}: cannot be written", file.path));
+      if (fresh) created.push_back(file.path);
+    }
+    for (const OutputFile& file : files) write_file(file.path, file.text);
+  } catch (...) {
+    std::error_code ignored;
+    for (const std::string& path : created) fs::remove(path, ignored);
+    throw;
+  }
+}
+
+void refuse_to_overwrite(std::span<const std::string> outputs,
+                         std::span<const std::string> inputs) {
+  for (const std::string& output : outputs) {
+    if (output.empty()) throw OutputError("a file to write has an empty name");
+    if (is_device(output)) continue;
+    for (const std::string& input : inputs)
+      if (overwrites(output, input))
+        throw OutputError(
+            fmt::format("{}: would overwrite an input ('{}'); name another file", output, input));
+    for (const std::string& other : outputs)
+      if (&other != &output && same_file(output, other))
+        throw OutputError(fmt::format("{}: two results would go to one file", output));
+  }
 }
 
 config::Node rebased(const Scenario& scenario, const std::string& directory) {
@@ -137,6 +204,10 @@ void write_run(const std::string& directory, const Scenario& scenario, const Run
   write_file((folder / run_marker).string(), summary_json(summary));
   write_stream((folder / "requests.csv").string(),
                [&](std::ostream& out) { write_requests_csv(out, run); });
+  std::error_code trouble;
+  fs::remove(folder / "band.json", trouble);
+  if (trouble)
+    throw OutputError(fmt::format("{}: {}", (folder / "band.json").string(), trouble.message()));
 }
 
 }  // namespace tokenline::report

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <set>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -15,6 +16,9 @@ class OutputError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// The marker of a run directory.
+inline constexpr std::string_view run_marker = "summary.json";
+
 /// Makes sure that `directory` can take results: creates it (and its parents) or finds it empty or
 /// with a file `marker` that we wrote (a JSON object whose first key is "tokenline"): that earlier
 /// result may be overwritten. Throws OutputError.
@@ -24,19 +28,32 @@ void claim_directory(const std::string& directory, std::string_view marker);
 /// symbolic links.
 [[nodiscard]] std::set<std::string> input_files(const Scenario& scenario);
 
-/// Throws OutputError where one of `inputs` (input_files()) stands in `directory`: results could
-/// overwrite it.
+/// Throws OutputError where one of `inputs` (input_files()) stands in `directory`, or a file that a
+/// run writes there is a link to it: results could overwrite it.
 void refuse_inputs(const std::string& directory, const std::set<std::string>& inputs);
 
 /// Writes a whole file. Throws OutputError.
 void write_file(const std::string& path, std::string_view text);
 
-/// The marker of a run directory.
-inline constexpr std::string_view run_marker = "summary.json";
+/// A text and the file it goes to.
+struct OutputFile {
+  std::string path;
+  std::string text;
+};
 
-/// Writes config.yaml, summary.json and requests.csv into a claimed directory. Throws OutputError.
-/// config.yaml is the resolved scenario with its data files named relative to the directory, so
-/// that it can be run from there.
+/// Writes several files, or none: where one cannot be opened, those that were not there before are
+/// removed again. Throws OutputError.
+void write_files(std::span<const OutputFile> files);
+
+/// Throws OutputError where two outputs are one file, where an output is one of the inputs or
+/// stands in a folder that is one, and for an output without a name. Files are compared by
+/// identity: links are seen through. An input that is not there is none.
+void refuse_to_overwrite(std::span<const std::string> outputs, std::span<const std::string> inputs);
+
+/// Writes config.yaml, summary.json and requests.csv into a claimed directory and removes
+/// band.json, which an earlier run may have left there. Throws OutputError. config.yaml is the
+/// resolved scenario with its data files named relative to the directory, so that it can be run
+/// from there.
 void write_run(const std::string& directory, const Scenario& scenario, const RunResult& run,
                const Summary& summary);
 

@@ -2,9 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
+#include <algorithm>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "calib/datasheet_form.hpp"
+#include "hwmodels/gpu.hpp"
+#include "sim/config/node.hpp"
 #include "sim/report/run_directory.hpp"
 #include "tools/cli/arguments.hpp"
 #include "tools/cli/commands.hpp"
@@ -30,18 +36,33 @@ Usage usage() {
                   std::string(exit_codes())};
 }
 
-/// The entry must not replace what it is fitted to.
-void refuse_to_overwrite(const std::string& output, const std::optional<std::string>& operators,
-                         const std::string& datasheet) {
-  namespace fs = std::filesystem;
-  const auto resolved = [](const std::string& path) {
-    return fs::weakly_canonical(fs::absolute(path));
+/// The name stands in the entry's YAML and in scenarios as it is.
+void check_name(const std::string& name) {
+  constexpr std::size_t longest = 64;
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  const auto may_follow = [&](char c) {
+    return is_letter(c) || (c >= '0' && c <= '9') || c == '_' || c == '-';
   };
-  const fs::path written = resolved(output);
-  if (written == resolved(datasheet) ||
-      (operators && written.parent_path() == resolved(*operators)))
-    throw report::OutputError(
-        fmt::format("{}: would overwrite an input; name another file", output));
+  if (name.empty() || name.size() > longest || !is_letter(name[0]) ||
+      !std::ranges::all_of(name, may_follow) || config::emit_scalar(name, false) != name)
+    throw UsageError(fmt::format(
+        "--gpu '{}': expected a name of letters, digits, '_' and '-' that begins with a letter "
+        "and is no word of YAML\n  hint: as in h100_sxm",
+        name));
+}
+
+/// What no scenario could read must not replace what one can: mistakes are of what was fitted.
+void check_entry(const std::string& entry, const std::string& fitted) {
+  try {
+    static_cast<void>(hw::parse_gpu(fitted, entry));
+  } catch (const config::ConfigError& e) {
+    std::vector<config::Diagnostic> mistakes(e.diagnostics().begin(), e.diagnostics().end());
+    for (config::Diagnostic& mistake : mistakes) {
+      mistake.where = {fitted, 1, 1};
+      mistake.hint = "what was measured gives no catalog entry; are times in microseconds?";
+    }
+    throw config::ConfigError(std::move(mistakes));
+  }
 }
 
 }  // namespace
@@ -53,8 +74,14 @@ Outcome calibrate_command(const std::vector<std::string>& words) {
   const auto operators = arguments->value("operators");
   const std::string datasheet = arguments->required("datasheet");
   const std::string output = arguments->required("output");
-  refuse_to_overwrite(output, operators, datasheet);
-  report::write_file(output, calib::calibrate_to_yaml(gpu, operators, datasheet));
+  check_name(gpu);
+  std::vector<std::string> inputs{datasheet};
+  if (operators) inputs.push_back(*operators);
+  report::refuse_to_overwrite(std::vector{output}, inputs);
+  calib::check_datasheet_form(datasheet);
+  const std::string entry = calib::calibrate_to_yaml(gpu, operators, datasheet);
+  check_entry(entry, operators.value_or(datasheet));
+  report::write_files(std::vector{report::OutputFile{output, entry}});
   return {};
 }
 

@@ -19,7 +19,8 @@ namespace {
 Usage usage() {
   return {.synopsis = "describe NAME",
           .about =
-              "Explains a model, GPU, policy or engine of `tokenline list`, or, with the name\n"
+              "Explains a model, GPU (by any of its names), policy or engine of `tokenline list`, "
+              "or, with\nthe name "
               "`scenario` or `study`, every key of such a file: type, range, default, meaning.",
           .positional = "NAME",
           .options = {},
@@ -108,6 +109,8 @@ std::vector<std::string> known_names(const Policies& policies) {
                            policies.scheduler.names(), engine_preset_names()})
     for (const std::string& name : some)
       if (!contains(names, name)) names.push_back(name);
+  for (const std::string& gpu : hw::gpu_names())
+    for (const std::string& alias : hw::load_gpu(gpu).also_called) names.push_back(alias);
   return names;
 }
 
@@ -118,7 +121,7 @@ std::string describe(const std::string& name) {
   if (name == "study") return describe_keys(report::study_keys());
   std::vector<std::string> found;
   if (contains(models::model_names(), name)) found.push_back(describe_model(name));
-  if (contains(hw::gpu_names(), name)) found.push_back(describe_gpu(name));
+  if (const auto gpu = hw::catalog_name(name)) found.push_back(describe_gpu(*gpu));
   found.push_back(describe_policy("router", policies.router, name));
   found.push_back(describe_policy("scheduler", policies.scheduler, name));
   for (const presets::File& file : presets::files())

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <filesystem>
 #include <new>
 #include <string>
 #include <vector>
@@ -33,8 +34,9 @@ std::span<const Command> commands() {
 }
 
 std::string_view exit_codes() {
-  return "Exit codes: 0 ok; 1 an assert of the scenario failed; 2 bad input, usage or output;\n"
-         "70 a broken invariant or a failed audit: our bug.\n";
+  return "Exit codes: 0 ok; 1 an assert of the scenario, --max-mean-ape or a ceiling does not "
+         "hold;\n"
+         "2 bad input, usage or output; 70 a broken invariant or a failed audit: our bug.\n";
 }
 
 namespace {
@@ -87,6 +89,9 @@ int guarded_main(const std::vector<std::string>& words) {
     std::fprintf(stderr, "tokenline: %s\n", e.what());
     return bad_input;
   } catch (const report::OutputError& e) {
+    std::fprintf(stderr, "tokenline: %s\n", e.what());
+    return bad_input;
+  } catch (const std::filesystem::filesystem_error& e) {
     std::fprintf(stderr, "tokenline: %s\n", e.what());
     return bad_input;
   } catch (const std::bad_alloc&) {

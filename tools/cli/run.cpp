@@ -1,3 +1,4 @@
+#include "sim/base/check.hpp"
 #include "sim/report/assertions.hpp"
 #include "sim/report/band.hpp"
 #include "sim/report/console.hpp"
@@ -21,7 +22,8 @@ Usage usage() {
                   {"out", "DIR", "Write config.yaml, summary.json and requests.csv there.", false},
                   {"band", "",
                    "Run also with every price lower and higher by the median error of its "
-                   "calibration; print the interval of the headline metrics (band.json).",
+                   "calibration; print the smallest and largest of the headline metrics "
+                   "(band.json).",
                    false},
                   {"quiet", "", "Print nothing but failures.", false}},
       .epilogue =
@@ -36,7 +38,10 @@ report::Summary at_band(const std::string& path, ScenarioOptions options, double
   options.error_band = error_band;
   Scenario scenario = load_scenario(path, options);
   const RunResult result = run(scenario);
-  return report::summarize(scenario, result);
+  report::Summary summary = report::summarize(scenario, result);
+  TOKENLINE_CHECK(summary.audit.passed, "with other prices:\n{}",
+                  report::audit_verdict(summary.audit));
+  return summary;
 }
 
 }  // namespace

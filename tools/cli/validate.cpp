@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "hwmodels/gpu.hpp"
 #include "sim/config/node.hpp"
 #include "sim/config/numbers.hpp"
 #include "sim/report/parallel.hpp"
@@ -22,12 +23,14 @@ namespace {
 
 /// What every comparison accepts.
 std::vector<Option> with_common(std::vector<Option> own) {
-  own.insert(own.end(),
-             {{"csv", "FILE", "Write every row, predicted beside measured.", false},
-              {"json", "FILE", "Write everything as one JSON object.", false},
-              {"max-mean-ape", "PERCENT",
-               "Exit code 1 when the mean error of a metric exceeds it, or nothing was predicted.",
-               false}});
+  own.insert(
+      own.end(),
+      {{"csv", "FILE", "Write every row, predicted beside measured.", false},
+       {"json", "FILE", "Write everything as one JSON object.", false},
+       {"max-mean-ape", "PERCENT",
+        "Exit code 1, and which metric it was, when the mean error of a metric exceeds it or "
+        "nothing was predicted.",
+        false}});
   return own;
 }
 
@@ -45,12 +48,14 @@ std::vector<std::pair<std::string, std::string>> conditions(const Arguments& arg
   std::vector<std::pair<std::string, std::string>> where;
   for (const std::string& list : arguments.values("where")) {
     std::string_view rest = list;
-    while (!rest.empty()) {
-      const std::string_view item = rest.substr(0, rest.find(','));
-      rest.remove_prefix(std::min(rest.size(), item.size() + 1));
+    for (bool more = true; more;) {
+      const auto comma = rest.find(',');
+      const std::string_view item = rest.substr(0, comma);
+      more = comma != std::string_view::npos;
+      if (more) rest.remove_prefix(comma + 1);
       const auto equals = item.find('=');
       if (equals == std::string_view::npos)
-        throw UsageError(fmt::format("--where {}: expected column=value", item));
+        throw UsageError(fmt::format("--where '{}': expected column=value", list));
       const std::string column(item.substr(0, equals));
       if (std::ranges::find(known, column) == known.end())
         throw UsageError(unknown("column", column, known));
@@ -95,7 +100,9 @@ std::vector<Subcommand> subcommands() {
              .about = "Simulates every row of a file of closed-loop runs and compares the means.",
              .positional = "FILE.csv",
              .options = with_common(
-                 {{"where", "COLUMN=VALUE,…", "Only the rows that have these values.", true},
+                 {{"where", "COLUMN=VALUE,…",
+                   "Only the rows that have these values; models and GPUs by any of their names.",
+                   true},
                   {"protocol", "NAME", "The client for every row.", false}}),
              .epilogue = std::string(exit_codes())},
        silicon},
@@ -107,7 +114,7 @@ std::vector<Subcommand> subcommands() {
                       "timeseries.csv, or a\n"
                       "CSV file of runs of OPT-13B on one A100.",
              .positional = "PATH",
-             .options = with_common({{"run", "NAME", "Only this run of a CSV file.", false}}),
+             .options = with_common({{"run", "NAME", "Only the run of this name.", false}}),
              .epilogue = std::string(exit_codes())},
        requests},
       {"throughput", "output tokens per second with every request queued at the start",
@@ -164,20 +171,35 @@ double ceiling(const std::string& text) {
   return number.value;
 }
 
+/// What is compared, and the GPU where it is a file.
+void refuse_to_overwrite_inputs(const Arguments& arguments, const std::optional<std::string>& csv,
+                                const std::optional<std::string>& json) {
+  std::vector<std::string> outputs;
+  for (const auto& output : {csv, json})
+    if (output) outputs.push_back(*output);
+  std::vector<std::string> inputs{arguments.positional()};
+  if (const auto gpu = arguments.value("gpu"); gpu && !hw::catalog_name(*gpu))
+    inputs.push_back(*gpu);
+  report::refuse_to_overwrite(outputs, inputs);
+}
+
 Outcome execute(const Subcommand& command, const std::vector<std::string>& words) {
   const auto arguments = parse(command.usage, words);
   if (!arguments) return {success, help_text(command.usage)};
   const auto most = arguments->value("max-mean-ape");
   const double limit = most ? ceiling(*most) : 0.0;
+  const auto csv = arguments->value("csv");
+  const auto json = arguments->value("json");
+  refuse_to_overwrite_inputs(*arguments, csv, json);
   const validate::Comparison comparison = command.compare(*arguments);
   if (comparison.rows.empty()) throw UsageError("no row is left to compare");
-  if (const auto file = arguments->value("csv"))
-    report::write_file(*file, validate::csv(comparison));
-  if (const auto file = arguments->value("json"))
-    report::write_file(*file, validate::json(comparison));
-  Outcome outcome{success, validate::text(comparison)};
-  if (most && !validate::within(comparison, limit)) outcome.exit_code = assert_failed;
-  return outcome;
+  std::vector<report::OutputFile> files;
+  if (csv) files.push_back({*csv, validate::csv(comparison)});
+  if (json) files.push_back({*json, validate::json(comparison)});
+  report::write_files(files);
+  const auto violations =
+      most ? validate::violations(comparison, limit) : std::vector<std::string>();
+  return {violations.empty() ? success : assert_failed, validate::text(comparison, violations)};
 }
 
 std::string overview() {

@@ -7,7 +7,7 @@
 
 #include "hwmodels/gpu.hpp"
 #include "hwmodels/kernels/attention.hpp"
-#include "tools/validate/table.hpp"
+#include "tools/validate/columns.hpp"
 
 namespace tokenline::validate {
 namespace {
@@ -33,21 +33,29 @@ struct Point {
   }
 };
 
-Point read(const TableRow& row) {
+constexpr config::Range<std::int64_t> head_widths{1, 256};  // Of every FlashAttention.
+
+Point read(const config::TableRow& row) {
+  static const std::vector<std::string> passes{"fwd", "bwd", "fwd+bwd"};
   Point p;
   p.line = row.line();
   p.hardware = row.word("hardware");
-  p.pass = row.word("pass");
+  p.pass = row.word("pass", passes);
   p.kernel = row.word("kernel");
-  p.head_dim = row.integer("head_dim");
-  p.causal = row.integer("causal", 0) != 0;
-  p.seqlen = row.integer("seqlen");
-  p.tflops = row.positive("tflops_per_s");
-  if (p.seqlen > total_tokens)
-    row.error("seqlen", fmt::format("longer than the {} tokens of a batch", total_tokens));
-  if (p.head_dim > hidden_size)
-    row.error("head_dim", fmt::format("wider than the hidden size {}", hidden_size));
+  p.head_dim = row.integer("head_dim", head_widths);
+  p.causal = row.integer("causal", {0, 1}) == 1;
+  p.seqlen = row.integer("seqlen", {1, total_tokens});
+  p.tflops = row.real("tflops_per_s", rates);
   return p;
+}
+
+/// Why a GPU is not known, or does not run a kernel; empty where it does.
+std::string refusal(const Point& p, hw::PrefillKernel kernel) {
+  const auto name = hw::catalog_name(p.hardware);
+  if (!name) return fmt::format("GPU '{}' is not in the catalog", p.hardware);
+  if (kernel == hw::PrefillKernel::fa3 && hw::load_gpu(*name).generation != hw::Generation::hopper)
+    return fmt::format("FA3 needs the asynchronous instructions of Hopper; {} has none", *name);
+  return "";
 }
 
 std::optional<hw::PrefillKernel> kernel_of(const std::string& name) {
@@ -94,33 +102,39 @@ Row blank(const Point& p, std::string metric, std::string unit, double measured)
 Row speed(const Point& p) {
   Row row = blank(p, "tflops_per_s", "TFLOP/s", p.tflops);
   const auto kernel = kernel_of(p.kernel);
-  if (!kernel)
-    row.refused = fmt::format("kernel '{}' is not modelled", p.kernel);
-  else if (!hw::catalog_name(p.hardware))
-    row.refused = fmt::format("GPU '{}' is not in the catalog", p.hardware);
-  else
-    row.predicted = predicted_tflops(hw::load_gpu(p.hardware), *kernel, p);
+  row.refused = kernel ? refusal(p, *kernel) : fmt::format("kernel '{}' is not modelled", p.kernel);
+  if (row.refused.empty()) row.predicted = predicted_tflops(hw::load_gpu(p.hardware), *kernel, p);
   return row;
 }
 
 /// A backward pass that stands in no ratio.
 Row backward(const Point& p) {
   Row row = blank(p, "fa2_over_fa1", "", p.tflops);
-  row.refused = fmt::format("pass '{}' is not modelled", p.pass);
+  row.refused = p.kernel == "FA2" ? "no FA1 row of the same shape"
+                                  : fmt::format("pass '{}' is not modelled", p.pass);
   return row;
+}
+
+/// FA1 whose FA2 was not measured: no ratio is known, and the speed of that pass is not predicted.
+Row alone(const Point& p) {
+  Row row = blank(p, "backward_tflops_per_s", "TFLOP/s", p.tflops);
+  row.refused = "no FA2 row of the same shape";
+  return row;
+}
+
+/// The row of another kernel at the same shape, or null.
+const Point* beside(const Point& p, std::string_view kernel, const std::vector<Point>& all) {
+  const auto found = std::ranges::find_if(
+      all, [&](const Point& other) { return other.kernel == kernel && other.same_shape(p); });
+  return found == all.end() ? nullptr : &*found;
 }
 
 /// Forward and backward: how much faster FA2 is than FA1 at the same shape.
 Row ratio(const Point& fa2, const std::vector<Point>& all) {
-  const auto fa1 = std::ranges::find_if(
-      all, [&](const Point& p) { return p.kernel == "FA1" && p.same_shape(fa2); });
-  Row row = blank(fa2, "fa2_over_fa1", "", fa2.tflops);
-  if (fa1 == all.end()) {
-    row.refused = "no FA1 row of the same shape";
-  } else if (!hw::catalog_name(fa2.hardware)) {
-    row.refused = fmt::format("GPU '{}' is not in the catalog", fa2.hardware);
-  } else {
-    row.measured = fa2.tflops / fa1->tflops;
+  const Point* fa1 = beside(fa2, "FA1", all);
+  Row row = blank(fa2, "fa2_over_fa1", "", fa2.tflops / fa1->tflops);
+  row.refused = refusal(fa2, hw::PrefillKernel::fa2);
+  if (row.refused.empty()) {
     const hw::Gpu device = hw::load_gpu(fa2.hardware);
     row.predicted = predicted_tflops(device, hw::PrefillKernel::fa2, fa2) /
                     predicted_tflops(device, hw::PrefillKernel::fa1, fa2);
@@ -131,18 +145,21 @@ Row ratio(const Point& fa2, const std::vector<Point>& all) {
 }  // namespace
 
 Comparison compare_attention(const std::string& file) {
-  Table table(file, {"hardware", "pass", "head_dim", "causal", "kernel", "seqlen", "tflops_per_s"});
+  config::Table table(
+      file, {"hardware", "pass", "head_dim", "causal", "kernel", "seqlen", "tflops_per_s"});
   std::vector<Point> all;
-  for (const TableRow& row : table.rows()) all.push_back(read(row));
+  for (const config::TableRow& row : table.rows()) all.push_back(read(row));
   table.finish();
   Comparison comparison{.title = "Attention kernels: " + file, .rows = {}, .figures = {}};
   for (const Point& p : all) {
     if (p.pass == "fwd")
       comparison.rows.push_back(speed(p));
-    else if (p.kernel == "FA2")
+    else if (p.kernel == "FA2" && beside(p, "FA1", all) != nullptr)
       comparison.rows.push_back(ratio(p, all));
     else if (p.kernel != "FA1")
       comparison.rows.push_back(backward(p));
+    else if (beside(p, "FA2", all) == nullptr)
+      comparison.rows.push_back(alone(p));
   }
   return comparison;
 }

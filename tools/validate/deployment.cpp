@@ -77,16 +77,6 @@ std::optional<std::string> preset_of_model(const std::string& name) {
   return std::nullopt;
 }
 
-std::string preset_of_engine(const std::string& engine, const std::string& version) {
-  if (engine != "vllm") return engine;
-  // Engine V1 is the default from 0.8.0 on.
-  for (const std::string_view old : {"0.1.", "0.2.", "0.3.", "0.4.", "0.5.", "0.6.", "0.7."})
-    if (version.starts_with(old)) return "vllm-v0";
-  for (const std::string_view old : {"0.8.", "0.9.", "0.10.", "0.11.", "0.12.", "0.13."})
-    if (version.starts_with(old)) return "vllm-v1";
-  return version.empty() ? "vllm-v1" : "vllm-v1-async";
-}
-
 Built build(const Deployment& d, const std::string& traffic) {
   const auto refused = [](std::string why) { return Built{std::nullopt, std::move(why)}; };
   const auto gpu = hw::catalog_name(d.gpu);

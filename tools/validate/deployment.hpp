@@ -29,10 +29,6 @@ struct Deployment {
 /// "Qwen/Qwen3-235B-A22B-FP8" the preset of that name.
 [[nodiscard]] std::optional<std::string> preset_of_model(const std::string& name);
 
-/// The preset that stands for an engine: "vllm" is vllm-v0 before 0.8, vllm-v1 before 0.14 and
-/// where the version is not stated, vllm-v1-async from there on; others are their own.
-[[nodiscard]] std::string preset_of_engine(const std::string& engine, const std::string& version);
-
 /// A scenario, or why there is none.
 struct Built {
   std::optional<Scenario> scenario;

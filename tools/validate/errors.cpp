@@ -1,10 +1,12 @@
 #include "tools/validate/errors.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <ranges>
 #include <set>
-#include <tuple>
 
 #include "sim/base/check.hpp"
 #include "sim/stats/summary.hpp"
@@ -65,22 +67,28 @@ std::vector<std::string> groups_of(std::span<const Row> rows) {
 }
 
 std::vector<Refusal> refusals_of(std::span<const Row> rows) {
-  std::set<std::tuple<std::string, std::string, std::string>> seen;
-  std::map<std::string, std::int64_t> counts;
+  // A measurement has one row per metric: the metric that a reason keeps out most often counts.
+  std::map<std::string, std::map<std::string, std::int64_t>> counts;
   for (const Row& row : rows)
-    if (!row.predicted && seen.emplace(row.group, row.label, row.refused).second)
-      ++counts[row.refused];
+    if (!row.predicted) ++counts[row.refused][row.metric];
   std::vector<Refusal> refusals;
-  for (const auto& [reason, count] : counts) refusals.push_back({reason, count});
+  for (const auto& [reason, by_metric] : counts)
+    refusals.push_back({reason, std::ranges::max(by_metric | std::views::values)});
   std::ranges::stable_sort(refusals, std::ranges::greater{}, &Refusal::count);
   return refusals;
 }
 
-bool within(const Comparison& comparison, double ceiling_pct) {
-  return std::ranges::all_of(metrics_of(comparison.rows), [&](const std::string& metric) {
+std::vector<std::string> violations(const Comparison& comparison, double ceiling_pct) {
+  std::vector<std::string> found;
+  for (const std::string& metric : metrics_of(comparison.rows)) {
     const Errors errors = errors_of(comparison.rows, metric);
-    return errors.mean_ape && *errors.mean_ape * 100.0 <= ceiling_pct;
-  });
+    if (!errors.mean_ape)
+      found.push_back(fmt::format("{}: nothing was predicted", metric));
+    else if (*errors.mean_ape * 100.0 > ceiling_pct)
+      found.push_back(fmt::format("{}: mean error {:.4g} % exceeds {:.4g} %", metric,
+                                  *errors.mean_ape * 100.0, ceiling_pct));
+  }
+  return found;
 }
 
 }  // namespace tokenline::validate

@@ -43,7 +43,8 @@ struct Refusal {
 /// The most frequent first; equal ones by their text.
 [[nodiscard]] std::vector<Refusal> refusals_of(std::span<const Row> rows);
 
-/// Whether the mean error of each metric is known and at most `ceiling_pct` percent.
-[[nodiscard]] bool within(const Comparison& comparison, double ceiling_pct);
+/// The metrics whose mean error is unknown or above `ceiling_pct` percent, each with what it is
+/// against what is allowed: "tpot_mean: mean error 12.5 % exceeds 10 %".
+[[nodiscard]] std::vector<std::string> violations(const Comparison& comparison, double ceiling_pct);
 
 }  // namespace tokenline::validate

@@ -12,7 +12,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 std::string percent(const std::optional<double>& fraction) {
-  return fraction ? fmt::format("{:.2f}", *fraction * 100.0) : "-";
+  if (!fraction) return "-";
+  const std::string text = fmt::format("{:.2f}", *fraction * 100.0);
+  return text == "-0.00" ? "0.00" : text;
 }
 
 std::vector<std::string> cells(const std::string& group, const std::string& metric,
@@ -68,7 +70,7 @@ Json row_json(const Row& row) {
 
 }  // namespace
 
-std::string text(const Comparison& comparison) {
+std::string text(const Comparison& comparison, std::span<const std::string> violations) {
   const auto metrics = metrics_of(comparison.rows);
   report::TextTable table(2);
   table.row({"group", "metric", "rows", "refused", "median %", "mean %", "bias %", "P90 %"});
@@ -89,6 +91,8 @@ std::string text(const Comparison& comparison) {
   if (!comparison.figures.empty()) out += '\n';
   for (const auto& [name, value] : comparison.figures)
     out += fmt::format("{} {:.4g}\n", name, value);
+  if (!violations.empty()) out += '\n';
+  for (const std::string& violation : violations) out += fmt::format("failed: {}\n", violation);
   return out + '\n' + overall_lines(comparison);
 }
 
@@ -142,7 +146,8 @@ std::string json(const Comparison& comparison) {
   for (const auto& [name, value] : comparison.figures) root["figures"][name] = value;
   root["rows"] = Json::array();
   for (const Row& row : comparison.rows) root["rows"].push_back(row_json(row));
-  return root.dump(1) + '\n';
+  // The name of a file need not be UTF-8.
+  return root.dump(1, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 
 }  // namespace tokenline::validate

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "tools/validate/errors.hpp"
@@ -7,8 +8,10 @@
 namespace tokenline::validate {
 
 /// What a command prints: errors by group and over all, what was refused and why, further figures,
-/// and as its last lines overall_lines(). Groups without a predicted row are left out.
-[[nodiscard]] std::string text(const Comparison& comparison);
+/// a line "failed: …" for each of `violations`, and as its last lines overall_lines(). Groups
+/// without a predicted row are left out.
+[[nodiscard]] std::string text(const Comparison& comparison,
+                               std::span<const std::string> violations = {});
 
 /// One line per metric, for scripts: `overall metric=… median_ape_pct=… mean_ape_pct=… bias_pct=…
 /// p90_ape_pct=… rows=… refused=…`, without `metric=` where there is one; `-` where nothing was

@@ -84,20 +84,18 @@ std::string closed_loop(const Protocol& protocol, std::int64_t clients, std::int
 
 Latency mean_latency(const RunResult& run, std::int64_t skipped) {
   Latency sum;
-  std::int64_t requests = 0;
-  std::int64_t decoding = 0;
   for (std::size_t i = static_cast<std::size_t>(skipped); i < run.log.records.size(); ++i) {
     const RequestRecord& r = run.log.records[i];
     if (r.outcome != Outcome::completed) continue;
-    ++requests;
+    ++sum.requests;
     sum.ttft_ms += report::milliseconds(r.ttft());
     if (r.output_tokens < 2) continue;
-    ++decoding;
+    ++sum.decoding;
     sum.tpot_ms +=
         report::milliseconds(r.e2el() - r.ttft()) / static_cast<double>(r.output_tokens - 1);
   }
-  if (requests > 0) sum.ttft_ms /= static_cast<double>(requests);
-  if (decoding > 0) sum.tpot_ms /= static_cast<double>(decoding);
+  if (sum.requests > 0) sum.ttft_ms /= static_cast<double>(sum.requests);
+  if (sum.decoding > 0) sum.tpot_ms /= static_cast<double>(sum.decoding);
   return sum;
 }
 

@@ -43,10 +43,12 @@ inline constexpr Duration turnaround = std::chrono::milliseconds(1);
 [[nodiscard]] std::string closed_loop(const Protocol& protocol, std::int64_t clients,
                                       std::int64_t prompt_tokens, std::int64_t output_tokens);
 
-/// Means over requests, milliseconds.
+/// Means over requests, milliseconds; 0 where there are none.
 struct Latency {
   double ttft_ms = 0.0;
   double tpot_ms = 0.0;  ///< (E2E − TTFT) / (output − 1) of each request with more than one token.
+  std::int64_t requests = 0;
+  std::int64_t decoding = 0;  ///< Those with more than one token.
 };
 
 /// Of the completed requests from number `skipped` on, in the order of arrival.

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "tools/validate/engine_version.hpp"
+
 namespace tokenline::validate {
 namespace {
 
@@ -67,7 +69,7 @@ void apply_inferencex_recipe(Deployment& server, std::string_view engine, const 
 void apply_aiconfigurator_recipe(Deployment& server, std::string_view engine,
                                  std::string_view version, const ClosedLoop& load) {
   if (engine != "trtllm" && engine != "vllm") return;
-  const bool first = engine == "vllm" || version.starts_with("1.0.");
+  const bool first = engine == "vllm" || parse_version(version) == EngineVersion{1, 0};
   const std::int64_t sequences =
       first ? load.concurrency : std::max<std::int64_t>(512, load.concurrency);
   set(server, "max_num_seqs: {}", sequences);

@@ -24,7 +24,8 @@ struct ClosedLoop {
 /// models without a known script keep their defaults.
 void apply_inferencex_recipe(Deployment& server, std::string_view engine, const ClosedLoop& load);
 
-/// The same for what aiconfigurator's generator writes for a workload; `version` is the engine's.
+/// The same for what aiconfigurator's generator writes for a workload; `version` is the engine's,
+/// perhaps empty.
 void apply_aiconfigurator_recipe(Deployment& server, std::string_view engine,
                                  std::string_view version, const ClosedLoop& load);
 

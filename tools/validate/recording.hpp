@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "sim/config/table.hpp"
 #include "tools/validate/deployment.hpp"
-#include "tools/validate/table.hpp"
 
 namespace tokenline::validate {
 
@@ -28,6 +28,7 @@ struct RecordedDepth {
 struct Recording {
   std::string name;
   Deployment server;
+  std::string refused;                    ///< Why it cannot be simulated; empty where it can.
   std::vector<RecordedRequest> requests;  ///< In order of arrival.
   std::vector<RecordedDepth> depths;      ///< In order of time; empty where none were kept.
 };
@@ -35,9 +36,11 @@ struct Recording {
 /// Columns that every list of requests has.
 [[nodiscard]] const std::vector<std::string_view>& request_columns();
 /// One request of such a list; `previous` is the one before, which must not be later.
-[[nodiscard]] RecordedRequest read_request(const TableRow& row, const RecordedRequest* previous);
+[[nodiscard]] RecordedRequest read_request(const config::TableRow& row,
+                                           const RecordedRequest* previous);
 
 /// The recording in a folder: run.json, requests.csv and, where there is one, timeseries.csv.
+/// Throws ConfigError with the mistakes of all of them.
 [[nodiscard]] Recording read_folder(const std::string& folder);
 
 /// The recordings in a file with a column `run`, in the order of their first rows.

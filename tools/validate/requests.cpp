@@ -87,6 +87,7 @@ void add_rows(Comparison& comparison, const Recording& recording, const RunResul
               const std::string& refused) {
   Samples real = measured(recording);
   Samples ours = run == nullptr ? Samples{} : predicted(*run);
+  const std::string why = refused.empty() ? "no request completes in the simulation" : refused;
   for (const Metric& metric : metrics) {
     const stats::Distribution theirs = stats::summarize(real.*metric.samples);
     const stats::Distribution mine = stats::summarize(ours.*metric.samples);
@@ -98,7 +99,7 @@ void add_rows(Comparison& comparison, const Recording& recording, const RunResul
                                  .label = statistic.name,
                                  .measured = *(theirs.*statistic.value),
                                  .predicted = mine.*statistic.value,
-                                 .refused = refused});
+                                 .refused = mine.*statistic.value ? "" : why});
     }
   }
 }
@@ -129,6 +130,10 @@ void add_depths(Comparison& comparison, const Recording& recording, const RunRes
 }
 
 void compare(Comparison& comparison, const Recording& recording) {
+  if (!recording.refused.empty()) {
+    add_rows(comparison, recording, nullptr, recording.refused);
+    return;
+  }
   Built built = build(recording.server, longest_request(recording));
   if (!built.scenario) {
     add_rows(comparison, recording, nullptr, built.refused);
@@ -154,26 +159,35 @@ void compare_distserve(Comparison& comparison, Recording recording) {
   compare(comparison, recording);
 }
 
+/// Leaves the run of a name.
+void keep(const std::string& run, const std::string& path, std::vector<Recording>& recordings) {
+  std::vector<std::string> names;
+  for (const Recording& recording : recordings) names.push_back(recording.name);
+  std::erase_if(recordings, [&](const Recording& r) { return r.name != run; });
+  if (recordings.empty())
+    throw config::ConfigError({{path, 1, 1},
+                               "run",
+                               fmt::format("no run is named '{}'", run),
+                               config::suggestion(run, names)});
+}
+
 }  // namespace
 
 Comparison compare_requests(const std::string& path, const std::optional<std::string>& run) {
   Comparison comparison{.title = "Recorded requests: " + path, .rows = {}, .figures = {}};
-  if (std::filesystem::is_directory(path)) {
-    compare(comparison, read_folder(path));
-    return comparison;
+  const bool folder = std::filesystem::is_directory(path);
+  std::vector<Recording> recordings;
+  if (folder)
+    recordings.push_back(read_folder(path));
+  else
+    recordings = read_runs(path);
+  if (run) keep(*run, path, recordings);
+  for (Recording& recording : recordings) {
+    if (folder)
+      compare(comparison, recording);
+    else
+      compare_distserve(comparison, std::move(recording));
   }
-  std::vector<Recording> recordings = read_runs(path);
-  if (run) {
-    std::vector<std::string> names;
-    for (const Recording& recording : recordings) names.push_back(recording.name);
-    std::erase_if(recordings, [&](const Recording& r) { return r.name != *run; });
-    if (recordings.empty())
-      throw config::ConfigError({{path, 1, 1},
-                                 "run",
-                                 fmt::format("no run is named '{}'", *run),
-                                 config::suggestion(*run, names)});
-  }
-  for (Recording& recording : recordings) compare_distserve(comparison, std::move(recording));
   return comparison;
 }
 

@@ -2,17 +2,21 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <set>
 
 #include "hwmodels/gpu.hpp"
 #include "sim/report/parallel.hpp"
+#include "tools/validate/columns.hpp"
 #include "tools/validate/deployment.hpp"
+#include "tools/validate/engine_version.hpp"
 #include "tools/validate/protocol.hpp"
 #include "tools/validate/recipe.hpp"
-#include "tools/validate/table.hpp"
 
 namespace tokenline::validate {
 namespace {
+
+using config::Table;
+using config::TableRow;
 
 /// One line of the file.
 struct Measurement {
@@ -25,42 +29,66 @@ struct Measurement {
   std::int64_t concurrency = 1;
   double ttft_ms = 0.0;
   double tpot_ms = 0.0;
+  std::string refused;  ///< Why it cannot be simulated; empty where it can.
 };
 
 Measurement read(const TableRow& row) {
   Measurement m;
   m.line = row.line();
-  m.engine = row.word("engine");
+  m.engine = name_in(row, "engine");
+  if (m.engine.empty()) row.error("engine", "nothing is given");
+  const std::string version = row.text("engine_version");
+  m.refused = version_mistake(m.engine, version);
   m.server = {.model = row.word("model"),
               .gpu = row.word("gpu"),
-              .preset = preset_of_engine(m.engine, row.text("engine_version")),
-              .tensor_parallel = row.integer("tp"),
-              .pipeline_parallel = row.integer("pp"),
-              .attention_data_parallel = row.integer("attention_dp", 0),
-              .expert_parallel = row.integer("moe_ep", 0),
-              .weights = row.text("gemm_dtype"),
+              .preset = m.refused.empty() ? preset_of_engine(m.engine, version) : "",
+              .tensor_parallel = row.integer("tp", gpu_counts),
+              .pipeline_parallel = row.integer("pp", gpu_counts),
+              .attention_data_parallel = row.integer("attention_dp", stated_gpu_counts),
+              .expert_parallel = row.integer("moe_ep", stated_gpu_counts),
+              .weights = name_in(row, "gemm_dtype"),
               .engine_keys = {}};
-  m.moe_tensor_parallel = row.integer("moe_tp", 0);
-  m.isl = row.integer("isl");
-  m.osl = row.integer("osl");
-  m.concurrency = row.integer("concurrency");
-  m.ttft_ms = row.positive("ttft_ms_mean");
-  m.tpot_ms = row.positive("tpot_ms_mean");
+  m.moe_tensor_parallel = row.integer("moe_tp", stated_gpu_counts);
+  m.isl = row.integer("isl", token_counts);
+  m.osl = row.integer("osl", token_counts);
+  m.concurrency = row.integer("concurrency", client_counts);
+  m.ttft_ms = row.real("ttft_ms_mean", milliseconds);
+  m.tpot_ms = row.real("tpot_ms_mean", milliseconds);
   const ClosedLoop load{m.isl, m.osl, m.concurrency};
   m.server.engine_keys.push_back(fmt::format("max_model_len: {}", load.max_model_len()));
   if (runs_in_inferencex(m.server.model, m.isl, m.osl))
     apply_inferencex_recipe(m.server, m.engine, load);
   else
-    apply_aiconfigurator_recipe(m.server, m.engine, row.text("engine_version"), load);
+    apply_aiconfigurator_recipe(m.server, m.engine, version, load);
   return m;
 }
 
-bool matches(const TableRow& row, const std::pair<std::string, std::string>& condition) {
-  const auto& [column, value] = condition;
-  const std::string text = row.text(column);
-  if (text == value) return true;
-  if (column == "model") return preset_of_model(text) == value;
-  return column == "gpu" && hw::catalog_name(text) == value;
+/// What a value of a column stands for: a model's preset and a GPU's name in the catalog, each as
+/// far as it is built in.
+std::string meaning(const std::string& column, const std::string& value) {
+  if (column == "model") return preset_of_model(value).value_or(value);
+  if (column == "gpu") return hw::catalog_name(value).value_or(value);
+  return value;
+}
+
+/// The rows that have the values asked for; a value that no row has is a mistake.
+std::vector<const TableRow*> selected(const Table& table, const SiliconOptions& options) {
+  std::vector<const TableRow*> rows;
+  for (const TableRow& row : table.rows()) rows.push_back(&row);
+  for (const auto& [column, value] : options.where) {
+    std::set<std::string> there;
+    for (const TableRow* row : rows) there.insert(row->text(column));
+    std::erase_if(rows, [&](const TableRow* row) {
+      return meaning(column, row->text(column)) != meaning(column, value);
+    });
+    const std::vector<std::string> known(there.begin(), there.end());
+    if (rows.empty())
+      throw config::ConfigError({{table.file(), 1, 1},
+                                 column,
+                                 fmt::format("no row is left to compare with {}={}", column, value),
+                                 config::suggestion(value, known)});
+  }
+  return rows;
 }
 
 std::string label(const Measurement& m) {
@@ -75,7 +103,10 @@ struct Result {
   std::string refused;
 };
 
+constexpr const char* none_completes = "no request completes in the simulation";
+
 Result simulate(const Measurement& m, const Protocol& protocol) {
+  if (!m.refused.empty()) return {{}, m.refused};
   // Zeros are what the source does not state.
   const std::int64_t experts = m.moe_tensor_parallel * m.server.expert_parallel;
   const std::int64_t gpus = m.server.tensor_parallel * m.server.attention_data_parallel;
@@ -84,7 +115,30 @@ Result simulate(const Measurement& m, const Protocol& protocol) {
   Built built = build(m.server, closed_loop(protocol, m.concurrency, m.isl, m.osl));
   if (!built.scenario) return {{}, built.refused};
   const RunResult run = run_audited(*built.scenario);
-  return {mean_latency(run, m.concurrency * protocol.skipped_per_client), ""};
+  const Latency latency = mean_latency(run, m.concurrency * protocol.skipped_per_client);
+  return {latency, latency.requests == 0 ? none_completes : ""};
+}
+
+/// Mean TTFT and TPOT, measured and predicted.
+void add_rows(Comparison& comparison, const Measurement& m, const Result& result) {
+  const auto add = [&](const char* metric, double measured, double predicted,
+                       const std::string& refused) {
+    Row row{.group = fmt::format("{} {} {} {}", m.server.gpu, m.engine, m.server.model,
+                                 m.server.weights.empty() ? "bfloat16" : m.server.weights),
+            .metric = metric,
+            .unit = "ms",
+            .label = label(m),
+            .measured = measured,
+            .predicted = {},
+            .refused = refused};
+    if (refused.empty()) row.predicted = predicted;
+    comparison.rows.push_back(std::move(row));
+  };
+  const auto& [latency, refused] = result;
+  add("ttft_mean", m.ttft_ms, latency.ttft_ms, refused);
+  const bool undefined = refused.empty() && latency.decoding == 0;
+  add("tpot_mean", m.tpot_ms, latency.tpot_ms,
+      undefined ? "an answer of one token has no time between tokens" : refused);
 }
 
 }  // namespace
@@ -99,13 +153,12 @@ const std::vector<std::string_view>& silicon_columns() {
 
 Comparison compare_silicon(const std::string& file, const SiliconOptions& options) {
   Table table(file, silicon_columns());
-  std::vector<Measurement> all;
-  for (const TableRow& row : table.rows()) {
-    Measurement m = read(row);
-    const auto wanted = [&](const auto& condition) { return matches(row, condition); };
-    if (std::ranges::all_of(options.where, wanted)) all.push_back(std::move(m));
-  }
+  std::vector<Measurement> every;
+  for (const TableRow& row : table.rows()) every.push_back(read(row));
   table.finish();
+  std::vector<Measurement> all;
+  for (const TableRow* row : selected(table, options))
+    all.push_back(std::move(every[static_cast<std::size_t>(row - table.rows().data())]));
   std::vector<Result> results(all.size());
   report::for_each_index(all.size(), options.threads, [&](std::size_t i) {
     results[i] = simulate(all[i], options.protocol.empty()
@@ -113,24 +166,7 @@ Comparison compare_silicon(const std::string& file, const SiliconOptions& option
                                       : protocol_named(options.protocol));
   });
   Comparison comparison{.title = "Closed-loop serving runs: " + file, .rows = {}, .figures = {}};
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const Measurement& m = all[i];
-    const auto& [latency, refused] = results[i];
-    const auto add = [&](const char* metric, double measured, double predicted) {
-      Row row{.group = fmt::format("{} {} {} {}", m.server.gpu, m.engine, m.server.model,
-                                   m.server.weights.empty() ? "bfloat16" : m.server.weights),
-              .metric = metric,
-              .unit = "ms",
-              .label = label(m),
-              .measured = measured,
-              .predicted = {},
-              .refused = refused};
-      if (refused.empty()) row.predicted = predicted;
-      comparison.rows.push_back(std::move(row));
-    };
-    add("ttft_mean", m.ttft_ms, latency.ttft_ms);
-    add("tpot_mean", m.tpot_ms, latency.tpot_ms);
-  }
+  for (std::size_t i = 0; i < all.size(); ++i) add_rows(comparison, all[i], results[i]);
   return comparison;
 }
 

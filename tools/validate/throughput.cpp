@@ -7,8 +7,9 @@
 #include <cstdlib>
 
 #include "sim/report/parallel.hpp"
+#include "tools/validate/columns.hpp"
 #include "tools/validate/deployment.hpp"
-#include "tools/validate/table.hpp"
+#include "tools/validate/engine_version.hpp"
 
 namespace tokenline::validate {
 namespace {
@@ -36,24 +37,26 @@ struct Measurement {
   double tokens_per_second = 0.0;
 };
 
-Measurement read(const TableRow& row) {
+Measurement read(const config::TableRow& row) {
   Measurement m;
   m.line = row.line();
   m.version = row.text("trtllm_version");
   m.hardware = row.word("hardware");
-  m.dtype = row.word("dtype");
-  m.isl = row.integer("isl");
-  m.osl = row.integer("osl");
-  m.tokens_per_second = row.positive("output_tok_per_s_total");
+  m.dtype = name_in(row, "dtype");
+  if (m.dtype.empty()) row.error("dtype", "nothing is given");
+  m.isl = row.integer("isl", token_counts);
+  m.osl = row.integer("osl", token_counts);
+  m.tokens_per_second = row.real("output_tok_per_s_total", rates);
   m.server = {.model = row.word("model"),
               .gpu = m.hardware,
               .preset = "trtllm",
-              .tensor_parallel = row.integer("tp"),
-              .pipeline_parallel = row.integer("pp"),
+              .tensor_parallel = row.integer("tp", gpu_counts),
+              .pipeline_parallel = row.integer("pp", gpu_counts),
               .weights = m.dtype == "fp16" || m.dtype == "bf16" ? "" : m.dtype,
               .engine_keys = {fmt::format("max_model_len: {}", m.isl + m.osl)}};
   // Before 1.0 the tables are of engines that TensorRT compiled, which no Python launches.
-  if (m.version.starts_with("0.")) {
+  const auto version = parse_version(m.version);
+  if (version && version->major == 0) {
     m.server.engine_keys.emplace_back("host_launch_per_layer: 0 s");
     m.server.engine_keys.emplace_back("activation_quantization: fused");
   }
@@ -65,7 +68,14 @@ struct Result {
   std::string refused;
 };
 
+/// The version decides what launches kernels.
+std::string version_of(const Measurement& m) {
+  if (m.version.empty()) return "trtllm_version is not stated";
+  return version_mistake("trtllm", m.version);
+}
+
 Result simulate(const Measurement& m) {
+  if (std::string mistake = version_of(m); !mistake.empty()) return {0.0, std::move(mistake)};
   const std::int64_t requests = queued_requests(m.isl, m.osl);
   Built built =
       build(m.server,
@@ -77,6 +87,7 @@ Result simulate(const Measurement& m) {
   double tokens = 0.0;
   for (const RequestRecord& request : run.log.records)
     if (request.outcome == Outcome::completed) tokens += static_cast<double>(request.output_tokens);
+  if (tokens == 0.0) return {0.0, "no request completes in the simulation"};
   return {tokens / to_seconds(run.end.time_since_epoch()).value(), ""};
 }
 
@@ -91,10 +102,10 @@ std::int64_t queued_requests(std::int64_t prompt_tokens, std::int64_t output_tok
 }
 
 Comparison compare_throughput(const std::string& file, std::size_t threads) {
-  Table table(file, {"trtllm_version", "model", "hardware", "tp", "pp", "dtype", "isl", "osl",
-                     "output_tok_per_s_total"});
+  config::Table table(file, {"trtllm_version", "model", "hardware", "tp", "pp", "dtype", "isl",
+                             "osl", "output_tok_per_s_total"});
   std::vector<Measurement> all;
-  for (const TableRow& row : table.rows()) all.push_back(read(row));
+  for (const config::TableRow& row : table.rows()) all.push_back(read(row));
   table.finish();
   std::vector<Result> results(all.size());
   report::for_each_index(all.size(), threads,

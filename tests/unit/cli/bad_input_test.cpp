@@ -241,7 +241,7 @@ TEST_CASE("a mistake of usage names the word, and the nearest one known", "[cli]
       {"compare", "STUDY is missing"},
       {"compare study.yaml --threads none", "--threads none: expected a whole number"},
       {"list", "what to list is missing: tokenline list {models,gpus,policies,engines}"},
-      {"describe h100", "unknown name 'h100'"},
+      {"describe h1000", "unknown name 'h1000'", "did you mean 'h100'?"},
   };
   const Correct folder;
   for (const Refused& refused : all) {

@@ -161,6 +161,24 @@ TEST_CASE("a GPU is listed and described with where its prices come from", "[cli
   CHECK_THAT(usual, Contains("Nothing was measured") && Contains("usual"));
 }
 
+TEST_CASE("a GPU is described under any of its names", "[cli]") {
+  const Folder folder;
+  const std::string described = execute(folder, "describe h100_sxm").out;
+  for (const char* alias : {"h100", "H100-SXM-80GB"})
+    CHECK(execute(folder, std::string("describe ") + alias).out == described);
+  CHECK_THAT(execute(folder, "describe a100").out, Contains("GPU a100_sxm_80gb"));
+}
+
+TEST_CASE("a run with --band leaves band.json, the next one without removes it", "[cli]") {
+  const Folder folder;
+  const Ran ran = execute(folder, "run small.yaml --band --out bo");
+  CHECK(ran.exit_code == 0);
+  CHECK_THAT(ran.out, Contains("Smallest and largest of the three runs"));
+  CHECK(std::filesystem::exists(folder / "bo/band.json"));
+  CHECK(execute(folder, "run small.yaml --seed 9 --out bo").exit_code == 0);
+  CHECK_FALSE(std::filesystem::exists(folder / "bo/band.json"));
+}
+
 TEST_CASE("what is listed can be described", "[cli]") {
   const Folder folder;
   for (const char* kind : {"models", "gpus", "policies", "engines"})

@@ -139,3 +139,37 @@ TEST_CASE("a file that cannot be written is reported with its path", "[report]")
   CHECK_THROWS_WITH(write_file(scratch / "no/such/folder/x", "text"),
                     Catch::Contains("no/such/folder/x"));
 }
+
+TEST_CASE("a new run removes the band of the run before", "[report]") {
+  const Scratch scratch;
+  Scenario scenario = parse_scenario("small.yaml", std::string(small_scenario));
+  run_into(scratch / "a", scenario);
+  write_file(scratch / "a/band.json", "{}");
+  Scenario again = parse_scenario("small.yaml", std::string(small_scenario));
+  run_into(scratch / "a", again);
+  CHECK_FALSE(fs::exists(scratch / "a/band.json"));
+}
+
+TEST_CASE("of several files all are written or none", "[report]") {
+  const Scratch scratch;
+  write_file(scratch / "old", "old");
+  const std::vector<OutputFile> bad{
+      {scratch / "new", "1"}, {scratch / "old", "2"}, {scratch / "nowhere/x", "3"}};
+  CHECK_THROWS_AS(write_files(bad), OutputError);
+  CHECK_FALSE(fs::exists(scratch / "new"));
+  CHECK(config::read_file(scratch / "old") == "old");
+  write_files(std::vector<OutputFile>{{scratch / "new", "1"}, {scratch / "old", "2"}});
+  CHECK(config::read_file(scratch / "new") == "1");
+  CHECK(config::read_file(scratch / "old") == "2");
+}
+
+TEST_CASE("a file of a run directory that is a link to an input is not written", "[report]") {
+  const Scratch scratch;
+  write_file(scratch / "trace.csv", "a");
+  fs::create_directory(scratch / "out");
+  fs::create_hard_link(scratch / "trace.csv", scratch / "out/requests.csv");
+  CHECK_THROWS_WITH(refuse_inputs(scratch / "out", {scratch / "trace.csv"}),
+                    Catch::Contains("holds 'trace.csv', which the scenario reads"));
+  fs::remove(scratch / "out/requests.csv");
+  CHECK_NOTHROW(refuse_inputs(scratch / "out", {scratch / "trace.csv"}));
+}

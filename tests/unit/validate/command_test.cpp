@@ -1,5 +1,6 @@
 // The command line of `tokenline validate`: files, exit codes, messages.
 #include <catch2/catch.hpp>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "sim/config/node.hpp"
@@ -60,7 +61,9 @@ TEST_CASE("a mean error above the ceiling is exit code 1, the report still print
   CHECK(validate(folder, "silicon s.csv --max-mean-ape 1000").exit_code == 0);
   const Ran ran = validate(folder, "silicon s.csv --max-mean-ape 0");
   CHECK(ran.exit_code == 1);
-  CHECK_THAT(ran.out, Contains("\noverall metric=ttft_mean "));
+  CHECK_THAT(ran.out, Contains("\noverall metric=ttft_mean ") &&
+                          Contains("\nfailed: ttft_mean: mean error ") &&
+                          Contains(" % exceeds 0 %\nfailed: tpot_mean: mean error "));
   // Nothing predicted is no error of zero.
   CHECK(validate(folder, "silicon s.csv --where gpu=tpu --max-mean-ape 1000").exit_code == 1);
   CHECK(validate(folder, "silicon s.csv --where gpu=tpu").exit_code == 0);
@@ -98,4 +101,53 @@ TEST_CASE("every comparison explains itself", "[validate][cli]") {
     CHECK(ran.exit_code == 0);
     CHECK_THAT(ran.out, Contains("usage: tokenline validate " + std::string(what)));
   }
+}
+
+TEST_CASE("validate writes over none of its inputs, by whatever name", "[validate][cli]") {
+  const Folder folder;
+  report::write_file(folder / "gpu.yaml", "x");
+  shell(folder,
+        "mkdir g rr; echo 'm,n,k,latency_us' >g/gemm.csv; echo '1,64,64,3' >>g/gemm.csv; "
+        "echo a >rr/requests.csv; ln s.csv hard.csv; ln -s s.csv soft.csv; ln -s g gg; "
+        "ln g/gemm.csv kernels.csv");
+  const std::string before = config::read_file(folder / "s.csv");
+  for (const char* arguments :
+       {"silicon s.csv --csv s.csv", "silicon s.csv --json ./s.csv", "silicon s.csv --csv hard.csv",
+        "silicon s.csv --csv soft.csv", "silicon soft.csv --csv s.csv",
+        "requests rr --csv rr/requests.csv", "requests rr --csv rr/rows.csv",
+        "operators g --gpu l4 --json g/gemm.csv", "operators g --gpu l4 --json gg/gemm.csv",
+        "operators g --gpu l4 --csv kernels.csv", "operators g --gpu gpu.yaml --csv gpu.yaml"}) {
+    const Ran ran = validate(folder, arguments);
+    INFO(arguments);
+    CHECK(ran.exit_code == 2);
+    CHECK_THAT(ran.err, Contains("would overwrite an input"));
+  }
+  CHECK(config::read_file(folder / "s.csv") == before);
+  CHECK(config::read_file(folder / "gpu.yaml") == "x");
+  CHECK(validate(folder, "operators g --gpu l4 --csv rows.csv").exit_code == 0);
+}
+
+TEST_CASE("two results do not go to one file, and a failed command leaves none",
+          "[validate][cli]") {
+  const Folder folder;
+  CHECK_THAT(validate(folder, "silicon s.csv --csv r --json ./r").err,
+             Contains("two results would go to one file"));
+  CHECK_THAT(validate(folder, "silicon s.csv --csv ''").err, Contains("has an empty name"));
+  const Ran ran = validate(folder, "silicon s.csv --csv r.csv --json nowhere/r.json");
+  CHECK(ran.exit_code == 2);
+  CHECK_THAT(ran.err, Contains("nowhere/r.json: cannot be written"));
+  CHECK_FALSE(std::filesystem::exists(folder / "r.csv"));
+  CHECK(validate(folder, "silicon s.csv --csv /dev/null --json /dev/null").exit_code == 0);
+}
+
+TEST_CASE("a condition that says nothing is a mistake", "[validate][cli]") {
+  const Folder folder;
+  for (const char* where : {"''", "gpu=h100_sxm,", "tp"})
+    CHECK(validate(folder, std::string("silicon s.csv --where ") + where).exit_code == 2);
+  CHECK(validate(folder, "silicon s.csv --where gpu=h100,tp=2").exit_code == 0);
+}
+
+TEST_CASE("every help says that a gate is exit code 1", "[validate][cli]") {
+  CHECK_THAT(validate(Scratch(), "silicon --help").out,
+             Contains("1 an assert of the scenario, --max-mean-ape or a ceiling does not hold"));
 }

@@ -11,6 +11,7 @@
 #include "tools/validate/attention.hpp"
 #include "tools/validate/deployment.hpp"
 #include "tools/validate/errors.hpp"
+#include "tools/validate/operators.hpp"
 #include "tools/validate/output.hpp"
 #include "tools/validate/protocol.hpp"
 #include "tools/validate/recipe.hpp"
@@ -77,7 +78,62 @@ TEST_CASE("a closed-loop row measured on the simulator has no error", "[validate
   const Comparison one = compare_silicon(
       folder / "s.csv", {.where = {{"model", "llama-3.1-8b"}, {"tp", "1"}}, .protocol = ""});
   CHECK(one.rows.size() == 2);
-  CHECK(compare_silicon(folder / "s.csv", {.where = {{"tp", "2"}}, .protocol = ""}).rows.empty());
+  CHECK_THROWS_WITH(compare_silicon(folder / "s.csv", {.where = {{"tp", "2"}}, .protocol = ""}),
+                    Catch::Contains("s.csv:1:1: error: tp: no row is left to compare with tp=2"));
+}
+
+TEST_CASE("a GPU and a model are chosen by any of their names", "[validate]") {
+  const Scratch folder;
+  write_file(folder / "s.csv", std::string(silicon_header) +
+                                   "Qwen/Qwen3-32B,h100_sxm,vllm,0.12.0,,2,1,1,1,1,100,5,1,1,1\n");
+  const auto rows = [&](const std::string& column, const std::string& value) {
+    return compare_silicon(folder / "s.csv", {.where = {{column, value}}, .protocol = ""})
+        .rows.size();
+  };
+  for (const char* gpu : {"h100_sxm", "h100", "H100-SXM-80GB"}) CHECK(rows("gpu", gpu) == 2);
+  for (const char* model : {"Qwen/Qwen3-32B", "qwen3-32b", "someone/Qwen3-32B"})
+    CHECK(rows("model", model) == 2);
+  CHECK_THROWS_WITH(rows("gpu", "h100_sxn"), Catch::Contains("did you mean 'h100_sxm'?"));
+}
+
+TEST_CASE("an answer of one token has a TTFT and no TPOT", "[validate]") {
+  const Scratch folder;
+  write_file(folder / "s.csv", std::string(silicon_header) +
+                                   "Qwen/Qwen3-32B,h100_sxm,vllm,0.12.0,,2,1,1,1,1,100,1,1,10,1\n");
+  const Comparison c = compare_silicon(folder / "s.csv", {});
+  REQUIRE(c.rows.size() == 2);
+  CHECK(c.rows[0].predicted);
+  CHECK_FALSE(c.rows[1].predicted);
+  CHECK(c.rows[1].refused == "an answer of one token has no time between tokens");
+}
+
+TEST_CASE("a row of an engine whose version cannot be read is refused", "[validate]") {
+  const Scratch folder;
+  std::string text = silicon_header;
+  for (const char* engine : {"vllm,xx", "vllm,v0.6.0", "vllm,-1", "vllm,0.x", "trtllm,xx"})
+    text += fmt::format("Qwen/Qwen3-32B,h100_sxm,{},,2,1,1,1,1,100,5,1,1,1\n", engine);
+  write_file(folder / "s.csv", text);
+  const Comparison c = compare_silicon(folder / "s.csv", {});
+  CHECK(errors_of(c.rows, "ttft_mean").refused == 5);
+  CHECK(c.rows[0].refused == "'xx' is no version of vllm");
+  write_file(folder / "t.csv",
+             "trtllm_version,model,hardware,tp,pp,dtype,isl,osl,output_tok_per_s_total\n"
+             ",Llama-3.1-8B,h100_sxm,1,1,fp8,128,128,9\n"
+             "banana,Llama-3.1-8B,h100_sxm,1,1,fp8,128,128,9\n");
+  const Comparison t = compare_throughput(folder / "t.csv", 1);
+  REQUIRE(t.rows.size() == 2);
+  CHECK(t.rows[0].refused == "trtllm_version is not stated");
+  CHECK(t.rows[1].refused == "'banana' is no version of trtllm");
+}
+
+TEST_CASE("what a table says of a type cannot become another key of the engine", "[validate]") {
+  const Scratch folder;
+  write_file(
+      folder / "s.csv",
+      std::string(silicon_header) +
+          "Qwen/Qwen3-32B,h100_sxm,vllm,0.12.0,\"fp8, block_size: 1\",2,1,1,1,1,9,5,1,1,1\n");
+  CHECK_THROWS_WITH(compare_silicon(folder / "s.csv", {}),
+                    Catch::Contains("gemm_dtype: expected a name, got 'fp8, block_size: 1'"));
 }
 
 TEST_CASE("experts that fill other GPUs than attention are refused", "[validate]") {
@@ -202,6 +258,45 @@ TEST_CASE("attention speeds follow the papers' conventions", "[validate]") {
   CHECK(ratio.rows == 1);
   CHECK(ratio.refused == 1);
   CHECK(c.rows[2].measured == 2.0);
+}
+
+TEST_CASE("a kernel is refused where it does not run, and no row disappears", "[validate]") {
+  const Scratch folder;
+  write_file(folder / "a.csv",
+             "hardware,pass,head_dim,causal,kernel,seqlen,tflops_per_s\n"
+             "a100_sxm_80gb,fwd,128,0,FA3,512,100\n"
+             "a100_sxm_80gb,fwd+bwd,64,0,FA1,512,100\n"
+             "a100_sxm_80gb,bwd,64,0,FA3,512,100\n");
+  const Comparison c = compare_attention(folder / "a.csv");
+  REQUIRE(c.rows.size() == 3);
+  CHECK(c.rows[0].refused ==
+        "FA3 needs the asynchronous instructions of Hopper; a100_sxm_80gb has none");
+  CHECK(c.rows[1].refused == "no FA2 row of the same shape");
+  CHECK(c.rows[2].refused == "pass 'bwd' is not modelled");
+  write_file(folder / "bad.csv",
+             "hardware,pass,head_dim,causal,kernel,seqlen,tflops_per_s\n"
+             "h100,banana,1024,7,FA2,99999,inf\n");
+  CHECK_THROWS_WITH(compare_attention(folder / "bad.csv"),
+                    Catch::Contains(":2:6: error: pass: unknown value 'banana'") &&
+                        Catch::Contains(":2:13: error: head_dim: expected a whole number from 1") &&
+                        Catch::Contains(":2:18: error: causal: expected a whole number from 0") &&
+                        Catch::Contains(":2:24: error: seqlen:") &&
+                        Catch::Contains(":2:30: error: tflops_per_s:"));
+}
+
+TEST_CASE("refused kernel calls are counted one by one, with what was measured", "[validate]") {
+  const Scratch folder;
+  write_file(folder / "gemm.csv",
+             "m,n,k,latency_us,dtype\n1,64,64,3,int4\n2,64,64,136.018,int4\n4,64,64,3,int4\n"
+             "1,64,64,136.018,bfloat16\n");
+  const Comparison c = compare_operators(folder.path(), "h100");
+  CHECK(errors_of(c.rows, "time").refused == 3);
+  const auto refusals = refusals_of(c.rows);
+  REQUIRE(refusals.size() == 1);
+  CHECK(refusals[0].count == 3);
+  CHECK(refusals[0].reason == "dtype int4 is not modelled");
+  CHECK_THAT(csv(c), Catch::Contains(",line 3,136.018,,,dtype int4 is not modelled\n") &&
+                         Catch::Contains("n=64 k=64 m=1,136.018,"));
 }
 
 TEST_CASE("ceilings are held against errors and refusals, and must be there", "[validate]") {

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "hwmodels/gpu.hpp"
+#include "tools/validate/engine_version.hpp"
 #include "tools/validate/protocol.hpp"
 #include "tools/validate/recipe.hpp"
 
@@ -51,6 +52,27 @@ TEST_CASE("a source's name of a GPU or an engine means one of ours", "[validate]
   CHECK(preset_of_engine("vllm", "") == "vllm-v1");
   CHECK(preset_of_engine("vllm", "0.6.4") == "vllm-v0");
   CHECK(preset_of_engine("trtllm", "1.0.0rc3") == "trtllm");
+}
+
+TEST_CASE("a version is numbers with points, and what Python's packages add", "[validate]") {
+  CHECK(parse_version("0.12.0") == EngineVersion{0, 12});
+  CHECK(parse_version("0.6") == EngineVersion{0, 6});
+  CHECK(parse_version("1.2.0rc6.post1") == EngineVersion{1, 2});
+  CHECK(parse_version("0.5.8.post1") == EngineVersion{0, 5});
+  for (const char* text : {"", "xx", "v0.6.0", "-1", "0.x", "1", "0.6.", "banana", "0.6.0 "})
+    CHECK_FALSE(parse_version(text));
+  CHECK_FALSE(parse_version(std::string(100'000, '1')));
+}
+
+TEST_CASE("a version that cannot be read is refused, not taken for the newest", "[validate]") {
+  CHECK(version_mistake("vllm", "v0.6.0") == "'v0.6.0' is no version of vllm");
+  CHECK(version_mistake("trtllm", "xx") == "'xx' is no version of trtllm");
+  CHECK(version_mistake("vllm", "").empty());
+  CHECK(version_mistake("vllm", "0.6").empty());
+  CHECK(preset_of_engine("vllm", "0.6") == "vllm-v0");
+  CHECK(preset_of_engine("vllm", "0.13.1") == "vllm-v1");
+  CHECK(preset_of_engine("vllm", "0.14") == "vllm-v1-async");
+  CHECK(preset_of_engine("vllm", "1.0.0") == "vllm-v1-async");
 }
 
 TEST_CASE("what is built in is simulated as the source says", "[validate]") {

@@ -67,7 +67,7 @@ TEST_CASE("without a predicted row there is no error, not an error of zero", "[v
   CHECK_FALSE(e.bias);
   CHECK_FALSE(e.p90_ape);
   const Comparison c{.title = "t", .rows = rows, .figures = {}};
-  CHECK_FALSE(within(c, 1000.0));
+  CHECK(violations(c, 1000.0) == std::vector<std::string>{"t: nothing was predicted"});
   CHECK(overall_lines(c) ==
         "overall median_ape_pct=- mean_ape_pct=- bias_pct=- p90_ape_pct=- rows=0 refused=1\n");
 }
@@ -88,13 +88,40 @@ TEST_CASE("a refused measurement with two metrics is one refusal", "[validate]")
   CHECK(refusals[1].count == 1);
 }
 
-TEST_CASE("the ceiling holds for every metric, its own value included", "[validate]") {
+TEST_CASE("rows without a label are refusals of their own", "[validate]") {
+  std::vector<Row> rows;
+  for (int i = 0; i < 3; ++i) {
+    rows.push_back(row("g", "time", 1.0, {}, "dtype int4"));
+    rows.back().label.clear();
+  }
+  CHECK(refusals_of(rows).at(0).count == 3);
+}
+
+TEST_CASE("a bias that rounds to zero has no sign", "[validate]") {
+  const Comparison c{.title = "t", .rows = {row("g", "m", 1.0, 0.99999)}, .figures = {}};
+  CHECK_THAT(overall_lines(c), Catch::Contains(" bias_pct=0.00 "));
+}
+
+TEST_CASE("what a gate found stands before the overall lines", "[validate]") {
+  const Comparison c = four();
+  CHECK_THAT(text(c, violations(c, 20.0)),
+             Catch::EndsWith("\nfailed: t: mean error 25 % exceeds 20 %\n\n" + overall_lines(c)));
+}
+
+TEST_CASE("a name that is not UTF-8 does not break the JSON", "[validate]") {
+  Comparison c = four();
+  c.title = "folder \xff";
+  CHECK(nlohmann::json::parse(json(c))["rows"].size() == 5);
+}
+
+TEST_CASE("the ceiling holds for every metric, its own value included, and the one above is named",
+          "[validate]") {
   Comparison c{
       .title = "t", .rows = {row("g", "a", 10.0, 11.0), row("g", "b", 10.0, 15.0)}, .figures = {}};
-  CHECK(within(c, 50.0));
-  CHECK_FALSE(within(c, 49.9));
+  CHECK(violations(c, 50.0).empty());
+  CHECK(violations(c, 49.9) == std::vector<std::string>{"b: mean error 50 % exceeds 49.9 %"});
   c.rows.pop_back();
-  CHECK(within(c, 10.1));
+  CHECK(violations(c, 10.1).empty());
 }
 
 TEST_CASE("a measured value of zero has no relative error and is our bug", "[validate]") {
