@@ -47,6 +47,12 @@ struct RequestClass {
   Slo slo;
 };
 
+/// Rows of a data file that were left out because a key of the scenario says so.
+struct LeftOut {
+  std::string path;       ///< Of the key: "traffic.chat.trace.unanswered".
+  std::int64_t rows = 0;  ///< Never 0.
+};
+
 /// Everything that arrives in a scenario.
 struct Traffic {
   /// Names are unique. In the order of the text; a trace with a class column yields its classes in
@@ -64,6 +70,7 @@ struct Traffic {
     std::string path;
   };
   std::vector<Longest> longest;  ///< One per source.
+  std::vector<LeftOut> left_out;
 };
 
 /// Reads the `traffic:` section, a mapping of class name to class. Mistakes go to the reader's

@@ -75,7 +75,8 @@ traffic:
     prompt_tokens: 50
     output_tokens: {distribution: fixed, value: 60}
   recorded:
-    trace: {file: t.csv, format: csv, speedup: 2.0, class: a, limit: 5}
+    trace: {file: t.csv, format: csv, speedup: 2.0, class: a, limit: 5, unanswered: refuse,
+            max_total_tokens: 9000}
 )";
 
 /// The paths of a resolved tree as KeyInfo spells them.

@@ -57,7 +57,8 @@ TEST_CASE("traffic can be described without a scenario", "[traffic]") {
       has(tokens + key + " with distribution: lognormal");
   }
   has(".trace! without arrival");
-  for (const char* key : {".file!", ".format!", ".speedup", ".class", ".limit"})
+  for (const char* key :
+       {".file!", ".format!", ".speedup", ".class", ".limit", ".unanswered", ".max_total_tokens"})
     has(std::string(".trace") + key);
 }
 
