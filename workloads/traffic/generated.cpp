@@ -7,22 +7,17 @@
 namespace tokenline::traffic {
 
 Requests::Requests(std::uint64_t seed, std::string_view class_name, std::uint32_t class_index,
-                   LengthDistribution prompt, LengthDistribution output, std::int64_t limit)
+                   RequestLengths lengths, std::int64_t limit)
     : seed_(seed),
       purpose_(RandomStream::hash(std::string(class_name) + "/lengths")),
       class_index_(class_index),
-      prompt_(std::move(prompt)),
-      output_(std::move(output)),
+      lengths_(std::move(lengths)),
       limit_(limit) {}
 
 Arrival Requests::at(TimePoint when) {
   RandomStream random(seed_, purpose_, static_cast<std::uint64_t>(next_++));
-  Arrival arrival;
-  arrival.when = when;
-  arrival.class_index = class_index_;
-  arrival.prompt_tokens = draw(prompt_, random);
-  arrival.output_tokens = draw(output_, random);
-  return arrival;
+  const TokenCounts counts = draw(lengths_, random);
+  return {when, counts.prompt_tokens, counts.output_tokens, class_index_};
 }
 
 std::optional<Arrival> OpenLoop::next() {

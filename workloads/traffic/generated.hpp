@@ -18,7 +18,7 @@ class Requests {
  public:
   /// At most `limit` requests.
   Requests(std::uint64_t seed, std::string_view class_name, std::uint32_t class_index,
-           LengthDistribution prompt, LengthDistribution output, std::int64_t limit);
+           RequestLengths lengths, std::int64_t limit);
 
   [[nodiscard]] bool used_up() const { return next_ == limit_; }
   /// The next request, offered at `when`; not when used_up().
@@ -28,8 +28,7 @@ class Requests {
   std::uint64_t seed_;
   std::uint64_t purpose_;
   std::uint32_t class_index_;
-  LengthDistribution prompt_;
-  LengthDistribution output_;
+  RequestLengths lengths_;
   std::int64_t limit_;
   std::int64_t next_ = 0;
 };

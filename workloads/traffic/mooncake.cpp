@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "workloads/traffic/csv_file.hpp"
+#include "workloads/traffic/json_problem.hpp"
 #include "workloads/traffic/trace_rows.hpp"
 
 namespace tokenline::traffic {
@@ -19,13 +20,6 @@ constexpr std::int64_t block = 512;
 constexpr std::int64_t last_millisecond = 9'200'000'000'000;
 
 const std::vector<std::string> fields{"timestamp", "input_length", "output_length", "hash_ids"};
-
-/// A parser's message without its own account of the place.
-std::string reason(const Json::exception& problem) {
-  const std::string_view text = problem.what();
-  const auto colon = text.find(": ");
-  return std::string(colon == std::string_view::npos ? text : text.substr(colon + 2));
-}
 
 class MooncakeReader {
  public:
@@ -72,7 +66,7 @@ std::optional<Json> MooncakeReader::parse() {
     object = Json::parse(line_, collect);
   } catch (const Json::parse_error& problem) {
     file_.error(file_.line(), column_of(line_, std::max<std::size_t>(problem.byte, 1) - 1),
-                "not JSON: " + reason(problem));
+                json_problem(problem.what()));
     return std::nullopt;
   }
   if (!object.is_object()) {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "workloads/traffic/generated.hpp"
-#include "workloads/traffic/read_lengths.hpp"
+#include "workloads/traffic/read_request_lengths.hpp"
 
 namespace tokenline::traffic {
 namespace {
@@ -139,13 +139,6 @@ void check_count(const config::Reader& entry, const ArrivalPlan& plan, const Win
                 "lower the rate, stop earlier, or bound it with num_prompts");
 }
 
-Traffic::Longest longest_of(const ReadLengths& prompt, const ReadLengths& output) {
-  const std::int64_t prompt_tokens = longest(prompt.lengths);
-  const std::int64_t output_tokens = longest(output.lengths);
-  const ReadLengths& blamed = prompt_tokens >= output_tokens ? prompt : output;
-  return {prompt_tokens, prompt_tokens + output_tokens, blamed.where, blamed.path};
-}
-
 }  // namespace
 
 void read_generated(config::Reader& entry, std::uint64_t seed, std::string_view class_name,
@@ -161,12 +154,11 @@ void read_generated(config::Reader& entry, std::uint64_t seed, std::string_view 
   if (!entry.has("num_prompts") && !entry.has("stop"))
     entry.error("arrival", "the class would never end", "give it stop, num_prompts or both");
   if (entry.document().mistakes() == before) check_count(entry, plan, window, limit);
-  ReadLengths prompt = read_lengths(entry, {"prompt_tokens", "Length of the prompts."});
-  ReadLengths output = read_lengths(entry, {"output_tokens", "Length of the answers."});
-  traffic.longest.push_back(longest_of(prompt, output));
+  ReadRequestLengths lengths = read_request_lengths(entry, traffic);
+  traffic.longest.push_back(lengths.longest);
   if (!entry.document().ok()) return;
-  Requests requests(seed, class_name, class_index, std::move(prompt.lengths),
-                    std::move(output.lengths), limit.value_or(unlimited));
+  Requests requests(seed, class_name, class_index, std::move(lengths.lengths),
+                    limit.value_or(unlimited));
   traffic.sources.push_back(make_source(plan, window, std::move(requests), seed, class_name));
 }
 

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "sim/config/utf8.hpp"
@@ -44,15 +43,6 @@ void TextFile::error(int line, int column, std::string message, std::string hint
   if (mistakes_ > most_mistakes) return;
   last_ = {file_, line, column};
   document_.error(last_, "trace", std::move(message), std::move(hint));
-}
-
-void TextFile::error_at(std::size_t byte, std::string message, std::string hint) {
-  const std::string_view before = text().substr(0, byte);
-  const auto line = std::ranges::count(before, '\n') + 1;
-  const auto start = before.rfind('\n');
-  error(static_cast<int>(line),
-        column_of(before.substr(start == std::string_view::npos ? 0 : start + 1), before.size()),
-        std::move(message), std::move(hint));
 }
 
 bool TextFile::next_line(std::string_view& text) {

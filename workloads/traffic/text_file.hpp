@@ -29,8 +29,6 @@ class TextFile {
   [[nodiscard]] int line() const { return line_; }
 
   void error(int line, int column, std::string message, std::string hint = {});
-  /// The same at a byte of text().
-  void error_at(std::size_t byte, std::string message, std::string hint = {});
 
   [[nodiscard]] const std::string& name() const { return file_; }
   [[nodiscard]] bool ok() const { return mistakes_ == 0; }

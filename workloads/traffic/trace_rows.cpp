@@ -45,8 +45,7 @@ void TraceRows::check(const TraceRow& row) {
   if (row.prompt.value == 0)
     file_.error(row.prompt.line, row.prompt.column, token_count_problem("0"));
   if (row.output.value == 0)
-    file_.error(row.output.line, row.output.column, token_count_problem("0"),
-                "a request without an answer: 'unanswered: leave_out' leaves such rows out");
+    file_.error(row.output.line, row.output.column, token_count_problem("0"), leave_out_hint);
 }
 
 void TraceRows::see_class(std::string_view name) { index_of(trace_.all_classes, name); }

@@ -21,10 +21,14 @@ struct Placed {
 /// One request as a trace tells it.
 struct TraceRow {
   TimePoint when{};
-  Placed<std::int64_t> prompt;
-  Placed<std::int64_t> output;
-  std::string_view class_name;  ///< Where the format has one.
+  Placed<std::int64_t> prompt{};
+  Placed<std::int64_t> output{};
+  std::string_view class_name{};  ///< Where the format has one.
 };
+
+/// What to do about a row without output.
+inline constexpr const char* leave_out_hint =
+    "a request without an answer: 'unanswered: leave_out' leaves such rows out";
 
 /// What every format of a trace has in common: times in order, counts of tokens that a request can
 /// have, and the selection of rows. Mistakes go to `file`.

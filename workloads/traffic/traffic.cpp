@@ -6,6 +6,7 @@
 #include "workloads/traffic/class_name.hpp"
 #include "workloads/traffic/csv_file.hpp"
 #include "workloads/traffic/generated.hpp"
+#include "workloads/traffic/read_rows.hpp"
 #include "workloads/traffic/source.hpp"
 #include "workloads/traffic/trace.hpp"
 
@@ -39,52 +40,13 @@ void add_class(config::Document& document, const config::Location& where, const 
 }
 
 TraceSelection read_selection(config::Reader& section) {
-  TraceSelection selection;
-  const std::string file =
-      section.text({"file", "Path of the trace, relative to the scenario's folder."});
-  selection.file = section.existing_file("file", file);
+  TraceSelection selection = read_row_keys(section);
   const std::vector<std::string>& formats = trace_formats();
   const std::string format = section.word({"format", "How the file spells a request."}, formats);
   selection.format = static_cast<TraceFormat>(std::ranges::find(formats, format) - formats.begin());
   selection.speedup =
       section.real({"speedup", "Arrival times are divided by it."}, {1e-3, 1e3}, 1.0);
-  selection.only = section.optional_text({"class", "Take only the rows of this class."});
-  constexpr std::int64_t unlimited = TraceSelection::unlimited;
-  selection.limit = section.optional_integer({"limit", "Rows taken at most."}, {1, unlimited})
-                        .value_or(unlimited);
-  static const std::vector<std::string> choices{"refuse", "leave_out"};
-  selection.leave_out_unanswered =
-      section.word({"unanswered", "What to do with rows without output tokens (failed requests)."},
-                   choices, "refuse") == "leave_out";
-  selection.max_total_tokens =
-      section
-          .optional_integer({"max_total_tokens",
-                             "Rows of more prompt and output tokens are left out, and counted."},
-                            {2, unlimited})
-          .value_or(unlimited);
   return selection;
-}
-
-/// A selection that leaves no row.
-void check_selection(const config::Reader& section, const TraceSelection& selection,
-                     const Trace& trace) {
-  if (selection.only && !trace.has_class_column)
-    section.error("class", "the trace has no column 'class'");
-  else if (!trace.arrivals.empty())
-    return;
-  else if (selection.only && std::ranges::count(trace.all_classes, *selection.only) == 0)
-    section.error("class", fmt::format("no row is of class '{}'", *selection.only),
-                  config::suggestion(*selection.only, trace.all_classes));
-  else
-    section.error("file", fmt::format("no row is left: {} have no answer, {} are too long",
-                                      trace.unanswered, trace.too_long));
-}
-
-void note_left_out(const config::Reader& section, const Trace& trace, Traffic& traffic) {
-  if (trace.unanswered > 0)
-    traffic.left_out.push_back({section.path() + ".unanswered", trace.unanswered});
-  if (trace.too_long > 0)
-    traffic.left_out.push_back({section.path() + ".max_total_tokens", trace.too_long});
 }
 
 void read_replayed(config::Reader& entry, const std::string& name, const Slo& slo,
@@ -97,8 +59,7 @@ void read_replayed(config::Reader& entry, const std::string& name, const Slo& sl
   // Why: with a wrong format or file name every line of the trace would look wrong.
   if (selection.file.empty() || document.mistakes() != before) return;
   Trace trace = read_trace(document, selection);
-  if (document.mistakes() == before) check_selection(section, selection, trace);
-  note_left_out(section, trace, traffic);
+  if (document.mistakes() == before) check_rows(section, selection, trace, traffic);
   const auto first = static_cast<std::uint32_t>(traffic.classes.size());
   for (Arrival& arrival : trace.arrivals) arrival.class_index += first;
   if (trace.classes.empty() || selection.only) trace.classes = {name};

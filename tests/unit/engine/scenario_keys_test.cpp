@@ -18,6 +18,7 @@ class DataFolder : public Scratch {
   DataFolder() {
     (void)write("t.csv", "arrival_s,prompt_tokens,output_tokens,class\n0.5,100,10,a\n1,200,30,a\n");
     (void)write("lengths.csv", "5\n9\n40\n");
+    (void)write("talks.json", R"([{"conversations": [{"value": "Why?"}, {"value": "Because."}]}])");
   }
 };
 
@@ -74,6 +75,14 @@ traffic:
     num_prompts: 9
     prompt_tokens: 50
     output_tokens: {distribution: fixed, value: 60}
+  measured:
+    arrival: {process: poisson, rate: 5/s}
+    num_prompts: 9
+    lengths: {file: t.csv, format: csv, class: a, limit: 5, max_total_tokens: 900}
+  conversations:
+    arrival: {process: poisson, rate: 5/s}
+    num_prompts: 9
+    lengths: {file: talks.json, format: sharegpt, characters_per_token: 4, unanswered: refuse}
   recorded:
     trace: {file: t.csv, format: csv, speedup: 2.0, class: a, limit: 5, unanswered: refuse,
             max_total_tokens: 9000}

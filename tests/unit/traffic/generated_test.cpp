@@ -19,7 +19,8 @@ constexpr auto unlimited = std::numeric_limits<std::int64_t>::max();
 TimePoint at(double seconds) { return TimePoint(to_duration(Seconds(seconds))); }
 
 Requests requests(std::int64_t limit, std::uint64_t seed = 42, const std::string& name = "chat") {
-  return {seed, name, 0, LognormalLength{200.0, 0.9, 1, 5000}, UniformLength{10, 100}, limit};
+  return {seed, name, 0,
+          IndependentLengths{LognormalLength{200.0, 0.9, 1, 5000}, UniformLength{10, 100}}, limit};
 }
 
 OpenLoop open_loop(Process process, double rate, std::int64_t limit, double stop,

@@ -46,7 +46,7 @@ TEST_CASE("traffic can be described without a scenario", "[traffic]") {
     has(key);
   // As a number and as a list, or as a mapping.
   for (const char* key : {".arrival.rate! with process: poisson, gamma or constant",
-                          ".prompt_tokens! without trace", ".output_tokens! without trace"})
+                          ".prompt_tokens! without lengths", ".output_tokens! without lengths"})
     CHECK(std::ranges::count(described, std::string(".<name>") + key) == 2);
   for (const std::string tokens : {".prompt_tokens", ".output_tokens"}) {
     has(tokens + ".distribution!");
@@ -56,6 +56,11 @@ TEST_CASE("traffic can be described without a scenario", "[traffic]") {
     for (const char* key : {".mean!", ".sigma!", ".min", ".max!"})
       has(tokens + key + " with distribution: lognormal");
   }
+  has(".lengths! without prompt_tokens and output_tokens");
+  has(".lengths.characters_per_token! with format: sharegpt");
+  for (const char* key :
+       {".file!", ".format!", ".class", ".limit", ".unanswered", ".max_total_tokens"})
+    has(std::string(".lengths") + key);
   has(".trace! without arrival");
   for (const char* key :
        {".file!", ".format!", ".speedup", ".class", ".limit", ".unanswered", ".max_total_tokens"})
