@@ -1,6 +1,5 @@
 #include "workloads/traffic/generated.hpp"
 
-#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -22,13 +21,8 @@ Arrival Requests::at(TimePoint when) {
 
 std::optional<Arrival> OpenLoop::next() {
   if (requests_.used_up()) return std::nullopt;
-  const auto time = profile_.time_of(renewal_.next());
-  constexpr double clock_end = 9.2e9;  // Seconds; int64 nanoseconds hold 9.223e9.
-  if (!time || time->value() >= clock_end) return std::nullopt;
-  // Why max: the inverse of the profile may fall by its last bit where a piece begins.
-  last_ = std::max(last_, TimePoint(to_duration(*time)));
-  if (last_ >= stop_) return std::nullopt;
-  return requests_.at(last_);
+  const auto when = times_.next();
+  return when ? std::optional(requests_.at(*when)) : std::nullopt;
 }
 
 std::optional<Arrival> ClosedLoop::next() {

@@ -5,9 +5,8 @@
 #include <optional>
 #include <string_view>
 
+#include "workloads/traffic/arrival_times.hpp"
 #include "workloads/traffic/lengths.hpp"
-#include "workloads/traffic/rate_profile.hpp"
-#include "workloads/traffic/renewal.hpp"
 #include "workloads/traffic/source.hpp"
 
 namespace tokenline::traffic {
@@ -39,26 +38,18 @@ struct Window {
   TimePoint stop = TimePoint::max();
 };
 
-/// Requests that arrive whatever the service does: a renewal process run through a rate profile.
-/// The first arrival is one gap after the start. Ends with the requests, at `stop`, or where the
-/// profile is zero for ever (or so low that the clock's 292 years pass first).
+/// Requests that arrive whatever the service does. Ends with the requests or their times.
 class OpenLoop final : public Source {
  public:
-  OpenLoop(Requests requests, Renewal renewal, RateProfile profile, TimePoint stop)
-      : requests_(std::move(requests)),
-        renewal_(renewal),
-        profile_(std::move(profile)),
-        stop_(stop) {}
+  OpenLoop(Requests requests, ArrivalTimes times)
+      : requests_(std::move(requests)), times_(std::move(times)) {}
 
   [[nodiscard]] std::optional<Arrival> next() override;
   [[nodiscard]] std::optional<Arrival> finished(TimePoint /*now*/) override { return std::nullopt; }
 
  private:
   Requests requests_;
-  Renewal renewal_;
-  RateProfile profile_;
-  TimePoint stop_;
-  TimePoint last_{};
+  ArrivalTimes times_;
 };
 
 /// `max_concurrency` clients, each sending its next request `think_time` after the last one is

@@ -65,6 +65,20 @@ traffic:
     stop: 9 s
     prompt_tokens: {distribution: fixed, value: 700}
     output_tokens: {distribution: empirical, file: lengths.csv}
+  day:
+    arrival:
+      process: poisson
+      rate: {profile: diurnal, mean: 9/s, peak_to_trough: 3, period: 4 s, peak_at: 1 s}
+    num_prompts: 9
+    prompt_tokens: 50
+    output_tokens: 60
+  spike:
+    arrival:
+      process: poisson
+      rate: {profile: spike, base: 1/s, peak: 9/s, at: 1 s, duration: 1 s, ramp: 100 ms}
+    num_prompts: 9
+    prompt_tokens: 50
+    output_tokens: 60
   loop:
     arrival: {process: closed_loop, max_concurrency: 3}
     num_prompts: 9

@@ -26,8 +26,8 @@ Requests requests(std::int64_t limit, std::uint64_t seed = 42, const std::string
 OpenLoop open_loop(Process process, double rate, std::int64_t limit, double stop,
                    std::uint64_t seed = 42) {
   return OpenLoop(requests(limit, seed),
-                  Renewal(process, 0.5, RandomStream(seed, "chat/arrivals", 0)),
-                  RateProfile::constant(PerSecond(rate), Seconds(0.0)), at(stop));
+                  ArrivalTimes(Renewal(process, 0.5, RandomStream(seed, "chat/arrivals", 0)),
+                               RateProfile::constant(PerSecond(rate), Seconds(0.0)), at(stop)));
 }
 
 std::vector<Arrival> all_of(Source& source) {
@@ -44,8 +44,10 @@ bool same(const Arrival& a, const Arrival& b) {
 }  // namespace
 
 TEST_CASE("constant arrivals come every 1/rate, the first one gap after the start", "[traffic]") {
-  OpenLoop source(requests(5), Renewal(Process::constant, 1.0, RandomStream(1, "x", 0)),
-                  RateProfile::constant(PerSecond(4.0), Seconds(10.0)), TimePoint::max());
+  OpenLoop source(
+      requests(5),
+      ArrivalTimes(Renewal(Process::constant, 1.0, RandomStream(1, "x", 0)),
+                   RateProfile::constant(PerSecond(4.0), Seconds(10.0)), TimePoint::max()));
   const auto arrivals = all_of(source);
   REQUIRE(arrivals.size() == 5);
   for (std::size_t i = 0; i < 5; ++i)
@@ -80,8 +82,9 @@ TEST_CASE("arrivals follow a rate profile: counts per interval match its integra
                                       {Seconds(100.5), PerSecond(0.0), false},
                                       {Seconds(150.0), PerSecond(60.0), false}};
   const RateProfile profile(points, Seconds(0.0));
-  OpenLoop source(requests(unlimited), Renewal(Process::poisson, 1.0, RandomStream(3, "x", 0)),
-                  profile, at(250.0));
+  OpenLoop source(
+      requests(unlimited),
+      ArrivalTimes(Renewal(Process::poisson, 1.0, RandomStream(3, "x", 0)), profile, at(250.0)));
   std::vector<int> counts(25);
   while (const auto arrival = source.next())
     ++counts[static_cast<std::size_t>(to_seconds(arrival->when.time_since_epoch()).value() / 10)];

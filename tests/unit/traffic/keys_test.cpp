@@ -44,9 +44,14 @@ TEST_CASE("traffic can be described without a scenario", "[traffic]") {
   has(".arrival.burstiness! with process: gamma");
   for (const char* key : {".arrival.rate[].at!", ".arrival.rate[].rate!", ".arrival.rate[].ramp"})
     has(key);
-  // As a number and as a list, or as a mapping.
-  for (const char* key : {".arrival.rate! with process: poisson, gamma or constant",
-                          ".prompt_tokens! without lengths", ".output_tokens! without lengths"})
+  for (const char* key : {".mean!", ".peak_to_trough!", ".period!", ".peak_at!"})
+    has(std::string(".arrival.rate") + key + " with profile: diurnal");
+  for (const char* key : {".base!", ".peak!", ".at!", ".duration!", ".ramp"})
+    has(std::string(".arrival.rate") + key + " with profile: spike");
+  CHECK(std::ranges::count(described,
+                           ".<name>.arrival.rate! with process: poisson, gamma or constant") == 3);
+  // As a number or as a mapping.
+  for (const char* key : {".prompt_tokens! without lengths", ".output_tokens! without lengths"})
     CHECK(std::ranges::count(described, std::string(".<name>") + key) == 2);
   for (const std::string tokens : {".prompt_tokens", ".output_tokens"}) {
     has(tokens + ".distribution!");
