@@ -31,7 +31,9 @@ std::optional<Arrival> ClosedLoop::next() {
   return send(window_.start);
 }
 
-std::optional<Arrival> ClosedLoop::finished(TimePoint now) { return send(now + think_time_); }
+std::optional<Arrival> ClosedLoop::finished(const Finished& request) {
+  return send(request.when + think_time_);
+}
 
 std::optional<Arrival> ClosedLoop::send(TimePoint when) {
   if (requests_.used_up() || when >= window_.stop) return std::nullopt;

@@ -45,7 +45,9 @@ class OpenLoop final : public Source {
       : requests_(std::move(requests)), times_(std::move(times)) {}
 
   [[nodiscard]] std::optional<Arrival> next() override;
-  [[nodiscard]] std::optional<Arrival> finished(TimePoint /*now*/) override { return std::nullopt; }
+  [[nodiscard]] std::optional<Arrival> finished(const Finished& /*request*/) override {
+    return std::nullopt;
+  }
 
  private:
   Requests requests_;
@@ -65,7 +67,7 @@ class ClosedLoop final : public Source {
         think_time_(think_time) {}
 
   [[nodiscard]] std::optional<Arrival> next() override;
-  [[nodiscard]] std::optional<Arrival> finished(TimePoint now) override;
+  [[nodiscard]] std::optional<Arrival> finished(const Finished& request) override;
 
  private:
   [[nodiscard]] std::optional<Arrival> send(TimePoint when);
@@ -76,7 +78,8 @@ class ClosedLoop final : public Source {
   Duration think_time_;
 };
 
-/// Reads one class of the `traffic:` section that has an `arrival:`, all its keys but `slo`.
+/// Reads one class of the `traffic:` section that has an `arrival:`, single requests or
+/// conversations, all its keys but `slo`.
 /// Appends the source, and what is longest in it, to `traffic`.
 void read_generated(config::Reader& entry, std::uint64_t seed, std::string_view class_name,
                     std::uint32_t class_index, Traffic& traffic);

@@ -71,7 +71,9 @@ class TraceSource final : public Source {
     if (next_ == arrivals_.size()) return std::nullopt;
     return arrivals_[next_++];
   }
-  [[nodiscard]] std::optional<Arrival> finished(TimePoint /*now*/) override { return std::nullopt; }
+  [[nodiscard]] std::optional<Arrival> finished(const Finished& /*request*/) override {
+    return std::nullopt;
+  }
 
  private:
   std::vector<Arrival> arrivals_;

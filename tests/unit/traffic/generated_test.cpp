@@ -72,7 +72,7 @@ TEST_CASE("an open loop offers rate × time requests and ignores what finishes",
     REQUIRE(std::abs(static_cast<double>(arrivals.size()) - expected) < 5.0 * std::sqrt(variance));
     for (std::size_t i = 1; i < arrivals.size(); ++i)
       REQUIRE(arrivals[i - 1].when <= arrivals[i].when);
-    REQUIRE_FALSE(source.finished(at(1.0)));
+    REQUIRE_FALSE(source.finished({at(1.0)}));
   }
 }
 
@@ -100,12 +100,12 @@ TEST_CASE("the number of prompts limits every kind of source", "[traffic]") {
   REQUIRE(all_of(open).size() == 7);
   ClosedLoop closed(requests(7), 5, {});
   REQUIRE(all_of(closed).size() == 5);
-  REQUIRE(closed.finished(at(1.0)));
-  REQUIRE(closed.finished(at(2.0)));
-  REQUIRE_FALSE(closed.finished(at(3.0)));
+  REQUIRE(closed.finished({at(1.0)}));
+  REQUIRE(closed.finished({at(2.0)}));
+  REQUIRE_FALSE(closed.finished({at(3.0)}));
   ClosedLoop small(requests(3), 5, {});
   REQUIRE(all_of(small).size() == 3);
-  REQUIRE_FALSE(small.finished(at(1.0)));
+  REQUIRE_FALSE(small.finished({at(1.0)}));
 }
 
 TEST_CASE("a client thinks between its answer and its next request, not before its first",
@@ -113,12 +113,12 @@ TEST_CASE("a client thinks between its answer and its next request, not before i
   constexpr Duration think = std::chrono::milliseconds(250);
   ClosedLoop source(requests(unlimited), 2, {at(5.0), at(60.0)}, think);
   for (const Arrival& first : all_of(source)) REQUIRE(first.when == at(5.0));
-  const auto next = source.finished(at(7.0));
+  const auto next = source.finished({at(7.0)});
   REQUIRE(next);
   REQUIRE(next->when == at(7.0) + think);
   // What counts against the stop is when the request would be sent.
-  REQUIRE(source.finished(at(60.0) - think - Duration(1)));
-  REQUIRE_FALSE(source.finished(at(60.0) - think));
+  REQUIRE(source.finished({at(60.0) - think - Duration(1)}));
+  REQUIRE_FALSE(source.finished({at(60.0) - think}));
 }
 
 TEST_CASE("a closed loop keeps its concurrency: one request in for one out", "[traffic]") {
@@ -126,9 +126,9 @@ TEST_CASE("a closed loop keeps its concurrency: one request in for one out", "[t
   const auto first = all_of(source);
   REQUIRE(first.size() == 8);
   for (const auto& arrival : first) REQUIRE(arrival.when == at(5.0));
-  REQUIRE(source.finished(at(7.5)).value().when == at(7.5));
-  REQUIRE(source.finished(at(59.999999999)));
-  REQUIRE_FALSE(source.finished(at(60.0)));
+  REQUIRE(source.finished({at(7.5)}).value().when == at(7.5));
+  REQUIRE(source.finished({at(59.999999999)}));
+  REQUIRE_FALSE(source.finished({at(60.0)}));
 }
 
 TEST_CASE("request n has the same lengths whatever the arrival process does", "[traffic]") {

@@ -36,8 +36,14 @@ TEST_CASE("traffic can be described without a scenario", "[traffic]") {
     CHECK(std::ranges::count(described, ".<name>" + key) == 1);
   };
   for (const char* key : {".slo", ".slo.ttft", ".slo.tpot", ".slo.e2el"}) has(key);
-  for (const char* key : {".arrival!", ".start", ".stop", ".num_prompts"})
-    has(std::string(key) + " without trace");
+  for (const char* key : {".arrival!", ".start", ".stop"}) has(std::string(key) + " without trace");
+  has(".num_prompts without session");
+  has(".session! without num_prompts");
+  for (const char* key : {".max_context!", ".num_sessions", ".think_time.distribution!",
+                          ".think_time.mean!", ".turns.distribution!"})
+    has(std::string(".session") + key);
+  has(".session.think_time.sigma! with distribution: lognormal");
+  CHECK(std::ranges::count(described, ".<name>.session.think_time!") == 2);
   has(".arrival.process!");
   has(".arrival.max_concurrency! with process: closed_loop");
   has(".arrival.think_time with process: closed_loop");

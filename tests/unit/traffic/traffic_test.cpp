@@ -109,8 +109,8 @@ TEST_CASE("a closed loop is read with its clients", "[traffic]") {
       read("s.yaml", chat("{process: closed_loop, max_concurrency: 3}", "num_prompts: 4"));
   Source& source = *traffic.sources[0];
   REQUIRE(all_of(source).size() == 3);
-  REQUIRE(source.finished(TimePoint(std::chrono::seconds(2))));
-  REQUIRE_FALSE(source.finished(TimePoint(std::chrono::seconds(3))));
+  REQUIRE(source.finished({TimePoint(std::chrono::seconds(2))}));
+  REQUIRE_FALSE(source.finished({TimePoint(std::chrono::seconds(3))}));
 }
 
 TEST_CASE("the longest request of a class is known, with the key to blame", "[traffic]") {
