@@ -86,6 +86,7 @@ void Cluster::arrive(std::size_t source, const traffic::Arrival& arrival) {
   record.output_tokens = arrival.output_tokens;
   record.class_index = arrival.class_index;
   record.source = static_cast<std::uint32_t>(source);
+  record.session = arrival.session;
   if (const auto& window = scenario_.measure)
     record.measured = arrival.when >= window->from && (!window->to || arrival.when < *window->to);
   ++offered_;
@@ -135,7 +136,8 @@ void Cluster::ended(std::uint32_t request) {
   const std::size_t source = record.source;
   ++ended_;
   in_system_.add(record.finish, -1);
-  if (const auto next = scenario_.traffic.sources[source]->finished(record.finish))
+  if (const auto next = scenario_.traffic.sources[source]->finished(
+          {record.finish, record.session, record.outcome == Outcome::completed}))
     simulation_.at(next->when, Phase::arrival,
                    [this, source, arrival = *next] { arrive(source, arrival); });
 }

@@ -39,6 +39,7 @@ struct RequestRecord {
   std::int64_t recomputed_tokens = 0;
   std::uint32_t class_index = 0;
   std::uint32_t source = 0;    ///< The traffic source that offered it.
+  std::uint32_t session = 0;   ///< Its conversation, among those of the source.
   std::uint32_t instance = 0;  ///< Of the last attempt.
   std::uint32_t preemptions = 0;
   std::uint32_t retries = 0;

@@ -52,6 +52,7 @@ class SlowCluster {
     record.output_tokens = arrival.output_tokens;
     record.class_index = arrival.class_index;
     record.source = static_cast<std::uint32_t>(source);
+    record.session = arrival.session;
     if (scenario_.measure)
       record.measured = arrival.when >= scenario_.measure->from &&
                         (!scenario_.measure->to || arrival.when < *scenario_.measure->to);
@@ -88,8 +89,10 @@ class SlowCluster {
   }
 
   void ended(std::uint32_t request) {
-    const std::size_t source = run_.records[request].source;
-    const auto next = scenario_.traffic.sources[source]->finished(events_.now());
+    const RequestRecord& record = run_.records[request];
+    const std::size_t source = record.source;
+    const auto next = scenario_.traffic.sources[source]->finished(
+        {events_.now(), record.session, record.outcome == Outcome::completed});
     if (!next) return;
     events_.at(next->when, Phase::arrival,
                [this, source, arrival = *next] { arrive(source, arrival); });

@@ -1,39 +1,28 @@
 #include "workloads/traffic/generated.hpp"
 
-#include <algorithm>
 #include <string>
 #include <utility>
 
 namespace tokenline::traffic {
 
 Requests::Requests(std::uint64_t seed, std::string_view class_name, std::uint32_t class_index,
-                   LengthDistribution prompt, LengthDistribution output, std::int64_t limit)
+                   RequestLengths lengths, std::int64_t limit)
     : seed_(seed),
       purpose_(RandomStream::hash(std::string(class_name) + "/lengths")),
       class_index_(class_index),
-      prompt_(std::move(prompt)),
-      output_(std::move(output)),
+      lengths_(std::move(lengths)),
       limit_(limit) {}
 
 Arrival Requests::at(TimePoint when) {
   RandomStream random(seed_, purpose_, static_cast<std::uint64_t>(next_++));
-  Arrival arrival;
-  arrival.when = when;
-  arrival.class_index = class_index_;
-  arrival.prompt_tokens = draw(prompt_, random);
-  arrival.output_tokens = draw(output_, random);
-  return arrival;
+  const TokenCounts counts = draw(lengths_, random);
+  return {when, counts.prompt_tokens, counts.output_tokens, class_index_};
 }
 
 std::optional<Arrival> OpenLoop::next() {
   if (requests_.used_up()) return std::nullopt;
-  const auto time = profile_.time_of(renewal_.next());
-  constexpr double clock_end = 9.2e9;  // Seconds; int64 nanoseconds hold 9.223e9.
-  if (!time || time->value() >= clock_end) return std::nullopt;
-  // Why max: the inverse of the profile may fall by its last bit where a piece begins.
-  last_ = std::max(last_, TimePoint(to_duration(*time)));
-  if (last_ >= stop_) return std::nullopt;
-  return requests_.at(last_);
+  const auto when = times_.next();
+  return when ? std::optional(requests_.at(*when)) : std::nullopt;
 }
 
 std::optional<Arrival> ClosedLoop::next() {
@@ -42,7 +31,9 @@ std::optional<Arrival> ClosedLoop::next() {
   return send(window_.start);
 }
 
-std::optional<Arrival> ClosedLoop::finished(TimePoint now) { return send(now + think_time_); }
+std::optional<Arrival> ClosedLoop::finished(const Finished& request) {
+  return send(request.when + think_time_);
+}
 
 std::optional<Arrival> ClosedLoop::send(TimePoint when) {
   if (requests_.used_up() || when >= window_.stop) return std::nullopt;

@@ -5,9 +5,8 @@
 #include <optional>
 #include <string_view>
 
+#include "workloads/traffic/arrival_times.hpp"
 #include "workloads/traffic/lengths.hpp"
-#include "workloads/traffic/rate_profile.hpp"
-#include "workloads/traffic/renewal.hpp"
 #include "workloads/traffic/source.hpp"
 
 namespace tokenline::traffic {
@@ -18,7 +17,7 @@ class Requests {
  public:
   /// At most `limit` requests.
   Requests(std::uint64_t seed, std::string_view class_name, std::uint32_t class_index,
-           LengthDistribution prompt, LengthDistribution output, std::int64_t limit);
+           RequestLengths lengths, std::int64_t limit);
 
   [[nodiscard]] bool used_up() const { return next_ == limit_; }
   /// The next request, offered at `when`; not when used_up().
@@ -28,8 +27,7 @@ class Requests {
   std::uint64_t seed_;
   std::uint64_t purpose_;
   std::uint32_t class_index_;
-  LengthDistribution prompt_;
-  LengthDistribution output_;
+  RequestLengths lengths_;
   std::int64_t limit_;
   std::int64_t next_ = 0;
 };
@@ -40,26 +38,20 @@ struct Window {
   TimePoint stop = TimePoint::max();
 };
 
-/// Requests that arrive whatever the service does: a renewal process run through a rate profile.
-/// The first arrival is one gap after the start. Ends with the requests, at `stop`, or where the
-/// profile is zero for ever (or so low that the clock's 292 years pass first).
+/// Requests that arrive whatever the service does. Ends with the requests or their times.
 class OpenLoop final : public Source {
  public:
-  OpenLoop(Requests requests, Renewal renewal, RateProfile profile, TimePoint stop)
-      : requests_(std::move(requests)),
-        renewal_(renewal),
-        profile_(std::move(profile)),
-        stop_(stop) {}
+  OpenLoop(Requests requests, ArrivalTimes times)
+      : requests_(std::move(requests)), times_(std::move(times)) {}
 
   [[nodiscard]] std::optional<Arrival> next() override;
-  [[nodiscard]] std::optional<Arrival> finished(TimePoint /*now*/) override { return std::nullopt; }
+  [[nodiscard]] std::optional<Arrival> finished(const Finished& /*request*/) override {
+    return std::nullopt;
+  }
 
  private:
   Requests requests_;
-  Renewal renewal_;
-  RateProfile profile_;
-  TimePoint stop_;
-  TimePoint last_{};
+  ArrivalTimes times_;
 };
 
 /// `max_concurrency` clients, each sending its next request `think_time` after the last one is
@@ -75,7 +67,7 @@ class ClosedLoop final : public Source {
         think_time_(think_time) {}
 
   [[nodiscard]] std::optional<Arrival> next() override;
-  [[nodiscard]] std::optional<Arrival> finished(TimePoint now) override;
+  [[nodiscard]] std::optional<Arrival> finished(const Finished& request) override;
 
  private:
   [[nodiscard]] std::optional<Arrival> send(TimePoint when);
@@ -86,7 +78,8 @@ class ClosedLoop final : public Source {
   Duration think_time_;
 };
 
-/// Reads one class of the `traffic:` section that has an `arrival:`, all its keys but `slo`.
+/// Reads one class of the `traffic:` section that has an `arrival:`, single requests or
+/// conversations, all its keys but `slo`.
 /// Appends the source, and what is longest in it, to `traffic`.
 void read_generated(config::Reader& entry, std::uint64_t seed, std::string_view class_name,
                     std::uint32_t class_index, Traffic& traffic);

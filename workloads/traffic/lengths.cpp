@@ -14,6 +14,12 @@ double location(const LognormalLength& lengths) {
   return std::log(lengths.mean) - 0.5 * lengths.sigma * lengths.sigma;
 }
 
+/// Each with equal probability.
+template <class T>
+const T& any_of(const std::vector<T>& values, RandomStream& random) {
+  return values[boost::random::uniform_int_distribution<std::size_t>(0, values.size() - 1)(random)];
+}
+
 struct Draw {
   RandomStream& random;
 
@@ -34,9 +40,7 @@ struct Draw {
   }
 
   std::int64_t operator()(const EmpiricalLength& lengths) const {
-    const auto& values = *lengths.values;
-    return values[boost::random::uniform_int_distribution<std::size_t>(0,
-                                                                       values.size() - 1)(random)];
+    return any_of(*lengths.values, random);
   }
 };
 
@@ -61,6 +65,15 @@ double LognormalLength::probability_inside() const {
 
 std::int64_t draw(const LengthDistribution& lengths, RandomStream& random) {
   return std::visit(Draw{random}, lengths);
+}
+
+TokenCounts draw(const RequestLengths& lengths, RandomStream& random) {
+  if (const auto* joint = std::get_if<JointLengths>(&lengths)) return any_of(*joint->rows, random);
+  const auto& apart = std::get<IndependentLengths>(lengths);
+  TokenCounts drawn;
+  drawn.prompt_tokens = draw(apart.prompt, random);
+  drawn.output_tokens = draw(apart.output, random);
+  return drawn;
 }
 
 std::int64_t longest(const LengthDistribution& lengths) { return std::visit(Longest{}, lengths); }

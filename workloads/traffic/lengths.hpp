@@ -48,4 +48,27 @@ using LengthDistribution =
 /// The largest length that can be drawn.
 [[nodiscard]] std::int64_t longest(const LengthDistribution& lengths);
 
+/// The lengths of one request.
+struct TokenCounts {
+  std::int64_t prompt_tokens = 0;
+  std::int64_t output_tokens = 0;
+};
+
+/// Prompt and output drawn apart, the prompt first.
+struct IndependentLengths {
+  LengthDistribution prompt;
+  LengthDistribution output;
+};
+
+/// Prompt and output of one measured request, each with equal probability, so that what goes
+/// together in the measurement stays together: its correlation is kept.
+struct JointLengths {
+  std::shared_ptr<const std::vector<TokenCounts>> rows;  ///< Not empty.
+};
+
+/// How long the requests of a class are.
+using RequestLengths = std::variant<IndependentLengths, JointLengths>;
+
+[[nodiscard]] TokenCounts draw(const RequestLengths& lengths, RandomStream& random);
+
 }  // namespace tokenline::traffic

@@ -7,85 +7,33 @@
 #include <vector>
 
 #include "workloads/traffic/generated.hpp"
-#include "workloads/traffic/read_lengths.hpp"
+#include "workloads/traffic/read_arrival.hpp"
+#include "workloads/traffic/read_request_lengths.hpp"
+#include "workloads/traffic/read_sessions.hpp"
 
 namespace tokenline::traffic {
 namespace {
 
-/// Scenario times end at 30 years, far inside the clock's 292.
-constexpr config::Range<double> scenario_times{0.0, 1e9};
-/// One request a nanosecond is as many as the clock can tell apart.
-constexpr double highest_rate = 1e9;
 /// Every request of a run is kept in memory until its end, with some hundred bytes.
 constexpr double most_requests = 1e8;
 
-/// The `arrival:` section as far as it does not depend on the class.
-struct ArrivalPlan {
-  bool closed_loop = false;
-  std::int64_t max_concurrency = 1;
-  Duration think_time{};
-  Process process = Process::poisson;
-  double burstiness = 1.0;
-  std::vector<RatePoint> rate;  ///< Empty for a constant rate.
-  PerSecond constant_rate{1.0};
-};
+/// Whose source is being read.
+struct Owner {
+  std::uint64_t seed;
+  std::string_view class_name;
+  std::uint32_t class_index;
+  std::size_t mistakes_before;  ///< The class's first key.
 
-std::vector<RatePoint> read_profile(config::Reader& arrival) {
-  const config::Document& document = arrival.document();
-  const std::size_t before = document.mistakes();
-  std::vector<RatePoint> points;
-  bool ever = false;
-  for (auto& item : arrival.items({"rate", "Points of a rate that changes with time."})) {
-    RatePoint point;
-    point.at = item.seconds({"at", "Scenario time at which the rate is reached."}, scenario_times);
-    point.rate = item.rate({"rate", "Requests per time from here on."}, {0.0, highest_rate});
-    point.ramp = item.boolean(
-        {"ramp", "Whether the rate changes evenly from the point before, not at once."}, false);
-    if (points.empty() && point.ramp)
-      item.error("ramp", "the first point has none before it to ramp from");
-    if (!points.empty() && points.back().at >= point.at && document.mistakes() == before)
-      item.error("at", "points must be in ascending order of time");
-    else
-      points.push_back(point);
-    ever = ever || point.rate.value() > 0.0;
-    item.finish();
+  /// Why: a check that builds on several values says nothing where one of them is wrong.
+  [[nodiscard]] bool good(const config::Reader& entry) const {
+    return entry.document().mistakes() == mistakes_before;
   }
-  if (!ever && document.mistakes() == before) arrival.error("rate", "the rate is never above zero");
-  return points;
-}
-
-ArrivalPlan read_arrival(config::Reader& arrival) {
-  static const std::vector<std::string> processes{"poisson", "gamma", "constant", "closed_loop"};
-  ArrivalPlan plan;
-  const std::string process =
-      arrival.word({"process",
-                    "How requests arrive: independently (poisson), in bursts (gamma), "
-                    "evenly (constant), or when an earlier one ends (closed_loop)."},
-                   processes);
-  plan.closed_loop = process == "closed_loop";
-  if (process == "gamma") plan.process = Process::gamma;
-  if (process == "constant") plan.process = Process::constant;
-  arrival.alternative("with process: closed_loop", plan.closed_loop, [&] {
-    plan.max_concurrency = arrival.integer(
-        {"max_concurrency", "Clients, each with one request in flight."}, {1, 1'000'000});
-    plan.think_time = to_duration(arrival.seconds(
-        {"think_time", "From the end of a client's request to its next one."}, {0.0, 1e6}, "0 s"));
-  });
-  arrival.alternative("with process: gamma", process == "gamma", [&] {
-    plan.burstiness = arrival.real(
-        {"burstiness", "Shape of the gamma-distributed gaps: 1 is poisson, below 1 burstier."},
-        {0.01, 1e6});
-  });
-  constexpr std::string_view open = "with process: poisson, gamma or constant";
-  const bool profile = arrival.is_sequence("rate");
-  arrival.alternative(open, !plan.closed_loop && !profile, [&] {
-    plan.constant_rate =
-        arrival.rate({"rate", "Requests per time, on average."}, {1e-9, highest_rate});
-  });
-  arrival.alternative(open, !plan.closed_loop && profile,
-                      [&] { plan.rate = read_profile(arrival); });
-  return plan;
-}
+  [[nodiscard]] ArrivalTimes times(const ArrivalPlan& plan, const Window& window) const {
+    const RandomStream random(seed, std::string(class_name) + "/arrivals", 0);
+    return {Renewal(plan.process, plan.burstiness, random), rate_of(plan, window.start),
+            window.stop};
+  }
+};
 
 Window read_window(config::Reader& entry) {
   Window window;
@@ -94,7 +42,7 @@ Window read_window(config::Reader& entry) {
                                       scenario_times, "0 s");
   window.start = TimePoint(to_duration(start));
   const auto stop = entry.optional_seconds(
-      {"stop", "Scenario time from which on nothing arrives; needed where num_prompts is not."},
+      {"stop", "Scenario time from which on nothing arrives; needed where no number ends it."},
       scenario_times);
   if (stop) window.stop = TimePoint(to_duration(*stop));
   if (window.stop <= window.start && entry.document().mistakes() == before)
@@ -102,36 +50,19 @@ Window read_window(config::Reader& entry) {
   return window;
 }
 
-RateProfile profile_of(const ArrivalPlan& plan, const Window& window) {
-  const Seconds start = to_seconds(window.start.time_since_epoch());
-  return plan.rate.empty() ? RateProfile::constant(plan.constant_rate, start)
-                           : RateProfile(plan.rate, start);
-}
-
-std::unique_ptr<Source> make_source(const ArrivalPlan& plan, const Window& window,
-                                    Requests requests, std::uint64_t seed,
-                                    std::string_view class_name) {
-  if (plan.closed_loop)
-    return std::make_unique<ClosedLoop>(std::move(requests), plan.max_concurrency, window,
-                                        plan.think_time);
-  const RandomStream random(seed, std::string(class_name) + "/arrivals", 0);
-  return std::make_unique<OpenLoop>(std::move(requests),
-                                    Renewal(plan.process, plan.burstiness, random),
-                                    profile_of(plan, window), window.stop);
-}
-
-/// A class of more requests than a run can keep. How many a closed loop sends before its stop
-/// depends on the answers.
+/// A class of more requests than a run can keep, where each of at most `limit` arrivals is that of
+/// up to `requests_each`. How many a closed loop sends before its stop depends on the answers.
 void check_count(const config::Reader& entry, const ArrivalPlan& plan, const Window& window,
-                 std::optional<std::int64_t> limit) {
+                 std::optional<std::int64_t> limit, std::int64_t requests_each) {
   double expected = limit ? static_cast<double>(*limit) : most_requests;
   if (!plan.closed_loop) {
     const double arriving =
-        profile_of(plan, window).expected(to_seconds(window.stop.time_since_epoch()));
+        traffic::expected(rate_of(plan, window.start), to_seconds(window.stop.time_since_epoch()));
     expected = limit ? std::min(expected, arriving) : arriving;
   } else if (window.stop != TimePoint::max()) {
     return;
   }
+  expected *= static_cast<double>(requests_each);
   if (expected > most_requests)
     entry.error("arrival",
                 fmt::format("the class would send about {:.3g} requests, more than {:.0f}",
@@ -139,35 +70,66 @@ void check_count(const config::Reader& entry, const ArrivalPlan& plan, const Win
                 "lower the rate, stop earlier, or bound it with num_prompts");
 }
 
-Traffic::Longest longest_of(const ReadLengths& prompt, const ReadLengths& output) {
-  const std::int64_t prompt_tokens = longest(prompt.lengths);
-  const std::int64_t output_tokens = longest(output.lengths);
-  const ReadLengths& blamed = prompt_tokens >= output_tokens ? prompt : output;
-  return {prompt_tokens, prompt_tokens + output_tokens, blamed.where, blamed.path};
+/// A class of single requests, after its `arrival:`.
+void read_requests(config::Reader& entry, const Owner& owner, const ArrivalPlan& plan,
+                   const Window& window, Traffic& traffic) {
+  constexpr std::int64_t unlimited = std::numeric_limits<std::int64_t>::max();
+  const auto limit = entry.optional_integer(
+      {"num_prompts", "Requests of the class at most; needed where stop is not."}, {1, unlimited});
+  if (!entry.has("num_prompts") && !entry.has("stop"))
+    entry.error("arrival", "the class would never end", "give it stop, num_prompts or both");
+  if (owner.good(entry)) check_count(entry, plan, window, limit, 1);
+  ReadRequestLengths lengths = read_request_lengths(entry, traffic);
+  traffic.longest.push_back(lengths.longest);
+  if (!entry.document().ok()) return;
+  Requests requests(owner.seed, owner.class_name, owner.class_index, std::move(lengths.lengths),
+                    limit.value_or(unlimited));
+  if (plan.closed_loop)
+    traffic.sources.push_back(std::make_unique<ClosedLoop>(
+        std::move(requests), plan.max_concurrency, window, plan.think_time));
+  else
+    traffic.sources.push_back(
+        std::make_unique<OpenLoop>(std::move(requests), owner.times(plan, window)));
+}
+
+/// A class of conversations, after its `arrival:`.
+void read_conversations(config::Reader& entry, const Owner& owner, const ArrivalPlan& plan,
+                        const Window& window, Traffic& traffic) {
+  if (plan.closed_loop)
+    entry.error(
+        "arrival", "sessions arrive by an open process",
+        "a client in a closed loop has no conversation: leave out session, or take poisson");
+  ReadSessions sessions = read_sessions(entry);
+  if (entry.has("session") && !sessions.limited && !entry.has("stop"))
+    entry.error("arrival", "the class would never end",
+                "give it stop, session.num_sessions or both");
+  if (owner.good(entry))
+    check_count(entry, plan, window,
+                sessions.limited ? std::optional(sessions.plan.limit) : std::nullopt,
+                longest(sessions.plan.turns));
+  ReadRequestLengths lengths = read_request_lengths(entry, traffic);
+  sessions.plan.lengths = std::move(lengths.lengths);
+  if (owner.good(entry)) traffic.longest.push_back(longest_turn(entry, sessions, lengths.longest));
+  if (!entry.document().ok()) return;
+  traffic.sources.push_back(std::make_unique<Sessions>(owner.seed, owner.class_name,
+                                                       owner.class_index, std::move(sessions.plan),
+                                                       owner.times(plan, window), window.stop));
 }
 
 }  // namespace
 
 void read_generated(config::Reader& entry, std::uint64_t seed, std::string_view class_name,
                     std::uint32_t class_index, Traffic& traffic) {
-  const std::size_t before = entry.document().mistakes();
+  const Owner owner{seed, class_name, class_index, entry.document().mistakes()};
   config::Reader arrival = entry.section({"arrival", "When generated requests arrive."});
   const ArrivalPlan plan = read_arrival(arrival);
   arrival.finish();
   const Window window = read_window(entry);
-  constexpr std::int64_t unlimited = std::numeric_limits<std::int64_t>::max();
-  const auto limit = entry.optional_integer(
-      {"num_prompts", "Requests of the class at most; needed where stop is not."}, {1, unlimited});
-  if (!entry.has("num_prompts") && !entry.has("stop"))
-    entry.error("arrival", "the class would never end", "give it stop, num_prompts or both");
-  if (entry.document().mistakes() == before) check_count(entry, plan, window, limit);
-  ReadLengths prompt = read_lengths(entry, {"prompt_tokens", "Length of the prompts."});
-  ReadLengths output = read_lengths(entry, {"output_tokens", "Length of the answers."});
-  traffic.longest.push_back(longest_of(prompt, output));
-  if (!entry.document().ok()) return;
-  Requests requests(seed, class_name, class_index, std::move(prompt.lengths),
-                    std::move(output.lengths), limit.value_or(unlimited));
-  traffic.sources.push_back(make_source(plan, window, std::move(requests), seed, class_name));
+  const bool conversations = entry.has("session");
+  entry.alternative("without session", !conversations,
+                    [&] { read_requests(entry, owner, plan, window, traffic); });
+  entry.alternative("without num_prompts", conversations,
+                    [&] { read_conversations(entry, owner, plan, window, traffic); });
 }
 
 }  // namespace tokenline::traffic

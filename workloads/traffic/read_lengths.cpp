@@ -17,22 +17,20 @@ constexpr config::Range<std::int64_t> tokens{1, most_tokens};
 
 UniformLength read_uniform(config::Reader& section) {
   UniformLength uniform;
-  uniform.min = section.integer({"min", "Smallest length in tokens."}, tokens);
-  uniform.max =
-      section.integer({"max", "Largest length in tokens, inclusive."}, {uniform.min, most_tokens});
+  uniform.min = section.integer({"min", "Smallest value drawn."}, tokens);
+  uniform.max = section.integer({"max", "Largest value drawn."}, {uniform.min, most_tokens});
   return uniform;
 }
 
 LognormalLength read_lognormal(config::Reader& section) {
   const std::size_t before = section.document().mistakes();
   LognormalLength lognormal;
-  lognormal.mean = section.real({"mean", "Mean in tokens before lengths outside are redrawn."},
+  lognormal.mean = section.real({"mean", "Mean before values outside are drawn again."},
                                 {1e-3, static_cast<double>(most_tokens)});
-  lognormal.sigma =
-      section.real({"sigma", "Standard deviation of the logarithm of the length."}, {1e-3, 10.0});
-  lognormal.min = section.integer({"min", "Lengths below are drawn again."}, tokens, 1);
+  lognormal.sigma = section.real({"sigma", "Standard deviation of the logarithm."}, {1e-3, 10.0});
+  lognormal.min = section.integer({"min", "Values below are drawn again."}, tokens, 1);
   lognormal.max =
-      section.integer({"max", "Lengths above are drawn again."}, {lognormal.min, most_tokens});
+      section.integer({"max", "Values above are drawn again."}, {lognormal.min, most_tokens});
   // Why: where one of the four was wrong, its share says nothing.
   if (section.document().mistakes() != before) return lognormal;
   const double inside = lognormal.probability_inside();
@@ -45,8 +43,7 @@ LognormalLength read_lognormal(config::Reader& section) {
 }
 
 LengthDistribution read_empirical(config::Reader& section) {
-  const config::Key key{"file",
-                        "One length in tokens per line, after an optional header `tokens`."};
+  const config::Key key{"file", "One value per line, after an optional header `tokens`."};
   const std::string path = section.existing_file(key.name, section.text(key));
   if (path.empty()) return FixedLength{};
   auto values = std::make_shared<std::vector<std::int64_t>>();
@@ -67,15 +64,14 @@ LengthDistribution read_empirical(config::Reader& section) {
 LengthDistribution read_distribution(config::Reader& section) {
   const std::size_t before = section.document().mistakes();
   static const std::vector<std::string> kinds{"fixed", "uniform", "lognormal", "empirical"};
-  const std::string kind = section.word({"distribution", "How lengths are distributed."}, kinds);
+  const std::string kind = section.word({"distribution", "How values are distributed."}, kinds);
   LengthDistribution lengths;
   if (section.document().mistakes() != before) {
     section.allow_unknown();
     return lengths;
   }
   section.alternative("with distribution: fixed", kind == "fixed", [&] {
-    lengths =
-        FixedLength{section.integer({"value", "The length in tokens of every request."}, tokens)};
+    lengths = FixedLength{section.integer({"value", "The value of every draw."}, tokens)};
   });
   section.alternative("with distribution: uniform", kind == "uniform",
                       [&] { lengths = read_uniform(section); });

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/base/time.hpp"
@@ -25,26 +26,51 @@ struct Arrival {
   std::int64_t prompt_tokens = 0;
   std::int64_t output_tokens = 0;
   std::uint32_t class_index = 0;  ///< Into Traffic::classes.
+  std::uint32_t session = 0;      ///< Which conversation of its source; 0 where there are none.
+};
+
+/// One request that ended.
+struct Finished {
+  TimePoint when;
+  std::uint32_t session = 0;  ///< Of its Arrival.
+  bool answered = true;       ///< Completed, not lost.
+};
+
+/// How often something happened.
+struct Count {
+  std::string_view name;  ///< As it is to be serialized.
+  std::int64_t count = 0;
 };
 
 /// A stream of requests. Open sources know every arrival in advance; a closed loop (a fixed number
-/// of clients, each waiting for its answer) offers the next request when one finishes.
+/// of clients, each waiting for its answer) and conversations offer the next request when one
+/// finishes.
 class Source {
  public:
   virtual ~Source() = default;
   /// The next arrival, never earlier than the one before, or none when the source is exhausted. A
-  /// closed-loop source yields its first `max_concurrency` requests here, all at its start.
+  /// closed-loop source yields its first `max_concurrency` requests here, all at its start;
+  /// conversations yield their first turns.
   [[nodiscard]] virtual std::optional<Arrival> next() = 0;
-  /// A request of this source ended (completed or failed) at `now`; a closed-loop source answers
-  /// with the client's next request, arriving at `now` or later. None from an open source, and once
-  /// the requests are used up or the next would reach the source's stop.
-  [[nodiscard]] virtual std::optional<Arrival> finished(TimePoint now) = 0;
+  /// A request of this source ended; a closed-loop source answers with the client's next request,
+  /// and a conversation with its next turn, arriving then or later. None from an open source, and
+  /// once the requests are used up or the next would reach the source's stop.
+  [[nodiscard]] virtual std::optional<Arrival> finished(const Finished& request) = 0;
+  /// What became of the source's conversations so far, so that none ends in silence; empty where it
+  /// has none.
+  [[nodiscard]] virtual std::vector<Count> counts() const { return {}; }
 };
 
 /// One named class of requests.
 struct RequestClass {
   std::string name;
   Slo slo;
+};
+
+/// Rows of a data file that were left out because a key of the scenario says so.
+struct LeftOut {
+  std::string path;       ///< Of the key: "traffic.chat.trace.unanswered".
+  std::int64_t rows = 0;  ///< Never 0.
 };
 
 /// Everything that arrives in a scenario.
@@ -64,6 +90,7 @@ struct Traffic {
     std::string path;
   };
   std::vector<Longest> longest;  ///< One per source.
+  std::vector<LeftOut> left_out;
 };
 
 /// Reads the `traffic:` section, a mapping of class name to class. Mistakes go to the reader's

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <chrono>
 #include <cstddef>
+#include <string>
 
 namespace tokenline::traffic {
 namespace {
@@ -37,24 +38,67 @@ Timestamp too_fine(std::string_view text) {
                       text)};
 }
 
+Timestamp no_seconds(std::string_view text) {
+  if (text.starts_with('-') && text.size() > 1 && text[1] >= '0' && text[1] <= '9')
+    return {{}, fmt::format("'{}' is negative", text)};
+  return {{}, fmt::format("expected seconds in decimal digits, got '{}'", text)};
+}
+
+Timestamp beyond_clock(std::string_view seconds) {
+  return {{}, fmt::format("{} s is beyond the simulated clock", seconds)};
+}
+
+/// The digits before and after a decimal point, "0" where there is none.
+struct Decimal {
+  std::string_view whole;
+  std::string_view fraction;
+
+  explicit Decimal(std::string_view text) {
+    const auto point = text.find('.');
+    whole = text.substr(0, point);
+    fraction = point == std::string_view::npos ? std::string_view("0") : text.substr(point + 1);
+  }
+  [[nodiscard]] bool valid() const { return all_digits(whole) && all_digits(fraction); }
+};
+
 }  // namespace
 
 Timestamp parse_decimal_seconds(std::string_view text) {
-  const auto point = text.find('.');
-  const std::string_view whole = text.substr(0, point);
-  const bool fractional = point != std::string_view::npos;
-  const std::string_view digits = fractional ? text.substr(point + 1) : std::string_view("0");
-  if (text.starts_with('-') && text.size() > 1 && text[1] >= '0' && text[1] <= '9')
-    return {{}, fmt::format("'{}' is negative", text)};
-  if (!all_digits(whole) || !all_digits(digits))
-    return {{}, fmt::format("expected seconds in decimal digits, got '{}'", text)};
+  const auto [whole, digits] = Decimal(text);
+  if (!Decimal(text).valid()) return no_seconds(text);
   if (digits.size() > 9) return too_fine(text);
   // Ten digits are at most 9,999,999,999; the clock ends at 9,223,372,036 s.
   const auto first = std::min(whole.find_first_not_of('0'), whole.size());
   const std::string_view significant = whole.substr(first);
-  if (significant.size() > 10 || number(significant) > 9'200'000'000)
-    return {{}, fmt::format("{} s is beyond the simulated clock", text)};
+  if (significant.size() > 10 || number(significant) > 9'200'000'000) return beyond_clock(text);
   return {number(significant) * second + fraction(digits), {}};
+}
+
+Timestamp parse_rounded_seconds(std::string_view text) {
+  const auto e = std::min(text.find_first_of("eE"), text.size());
+  const Decimal mantissa(text.substr(0, e));
+  std::string_view power = text.substr(std::min(e + 1, text.size()));
+  const bool negative = power.starts_with('-');
+  if (negative || power.starts_with('+')) power.remove_prefix(1);
+  const bool valid_power = e == text.size() || (all_digits(power) && power.size() <= 2);
+  if (!mantissa.valid() || !valid_power) return no_seconds(text);
+  const std::int64_t exponent = power.empty() ? 0 : number(power);
+  // All digits in a row; the first `before` of them are whole nanoseconds.
+  std::string digits = std::string(mantissa.whole) + std::string(mantissa.fraction);
+  const std::int64_t before =
+      static_cast<std::int64_t>(mantissa.whole.size()) + 9 + (negative ? -exponent : exponent);
+  if (before < 0) return {0, {}};
+  digits.resize(std::max(digits.size(), static_cast<std::size_t>(before) + 1), '0');
+  const std::string_view all = digits;
+  const std::string_view whole = all.substr(0, static_cast<std::size_t>(before));
+  const std::string_view significant =
+      whole.substr(std::min(whole.find_first_not_of('0'), whole.size()));
+  const bool up = all[whole.size()] >= '5';
+  if (significant.size() > 19) return beyond_clock(text);
+  std::uint64_t value = 0;
+  std::from_chars(significant.data(), significant.data() + significant.size(), value);
+  if (value > 9'200'000'000ULL * static_cast<std::uint64_t>(second)) return beyond_clock(text);
+  return {static_cast<std::int64_t>(value) + (up ? 1 : 0), {}};
 }
 
 Timestamp parse_calendar_time(std::string_view text) {

@@ -17,6 +17,11 @@ struct Timestamp {
 /// digits, no sign, no exponent, below 9.2e9 s.
 [[nodiscard]] Timestamp parse_decimal_seconds(std::string_view text);
 
+/// Seconds as other programs print a double, such as "5.8926549999999995", "19440110.0" or
+/// "5e-05", rounded to the nearest nanosecond (halves up) from their decimal digits: no double on
+/// the way. No sign, an exponent of at most two digits, below 9.2e9 s.
+[[nodiscard]] Timestamp parse_rounded_seconds(std::string_view text);
+
 /// "2023-11-16 18:15:46.6805900" as nanoseconds since 1970-01-01 by the proleptic Gregorian
 /// calendar, without time zones or leap seconds; years 1970 … 2261, at most nine fractional digits.
 [[nodiscard]] Timestamp parse_calendar_time(std::string_view text);

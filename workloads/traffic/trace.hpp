@@ -12,24 +12,33 @@
 
 namespace tokenline::traffic {
 
-/// The two spellings of a request trace.
+/// How a file spells requests. Where each is published: README.md.
 enum class TraceFormat {
-  /// `TIMESTAMP,ContextTokens,GeneratedTokens` of Azure/AzurePublicDataset's 2023 LLM traces. Times
-  /// count from the first row.
-  azure,
-  /// `arrival_s,prompt_tokens,output_tokens[,class]` in any order, among the further columns of a
-  /// run's own requests.csv. Times are scenario times as they stand, so that what was exported
-  /// replays to the nanosecond.
-  csv,
+  azure,     ///< CSV of Azure/AzurePublicDataset. Times count from the first row.
+  burstgpt,  ///< CSV of HPMLL/BurstGPT; `Model` is the class. Times count from the first row.
+  csv,       ///< Our own: `arrival_s,prompt_tokens,output_tokens[,class]`, or a run's requests.csv.
+  mooncake,  ///< JSON lines of kvcache-ai/Mooncake.
+  splitwise,  ///< CSV of Mutinifni/splitwise-sim.
+  vidur,      ///< CSV of microsoft/vidur.
 };
+
+/// The word of each format, in the order of the enumerators.
+[[nodiscard]] const std::vector<std::string>& trace_formats();
 
 /// What to take of a trace file.
 struct TraceSelection {
-  std::string file;
+  static constexpr std::int64_t unlimited = std::numeric_limits<std::int64_t>::max();
+
+  std::string file{};
   TraceFormat format = TraceFormat::csv;
-  double speedup = 1.0;             ///< Arrival times are divided by it.
-  std::optional<std::string> only;  ///< The class whose rows are taken.
-  std::int64_t limit = std::numeric_limits<std::int64_t>::max();  ///< Rows taken at most.
+  double speedup = 1.0;               ///< Arrival times are divided by it.
+  std::optional<std::string> only{};  ///< The class whose rows are taken.
+  std::int64_t limit = unlimited;     ///< Rows taken at most.
+  /// A row without output tokens (a failed request) is left out, and counted, instead of being a
+  /// mistake.
+  bool leave_out_unanswered = false;
+  /// Rows of more prompt + output tokens are left out, and counted.
+  std::int64_t max_total_tokens = unlimited;
 };
 
 /// The rows taken, in the order of the file.
@@ -42,12 +51,15 @@ struct Trace {
   std::int64_t longest_prompt = 0;
   std::int64_t longest_total = 0;
   config::Location longest_at;  ///< Of the row with the largest prompt + output.
+  /// Rows that the selection would have taken, before its limit, but for these.
+  std::int64_t unanswered = 0;
+  std::int64_t too_long = 0;
 };
 
 /// Reads and checks a whole trace file. Every mistake goes to `document` at its line and column of
 /// the trace: wrong or missing columns, a row cut short, anything but a whole positive number of
-/// tokens (a request without output is a mistake in either format), a time that is none or that
-/// goes back. With mistakes the result is incomplete. Selecting no row is left to the caller.
+/// tokens, a time that is none or that goes back. With mistakes the result is incomplete.
+/// Selecting no row is left to the caller.
 [[nodiscard]] Trace read_trace(config::Document& document, const TraceSelection& selection);
 
 /// Offers recorded arrivals as they are.
@@ -59,7 +71,9 @@ class TraceSource final : public Source {
     if (next_ == arrivals_.size()) return std::nullopt;
     return arrivals_[next_++];
   }
-  [[nodiscard]] std::optional<Arrival> finished(TimePoint /*now*/) override { return std::nullopt; }
+  [[nodiscard]] std::optional<Arrival> finished(const Finished& /*request*/) override {
+    return std::nullopt;
+  }
 
  private:
   std::vector<Arrival> arrivals_;

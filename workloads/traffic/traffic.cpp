@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "workloads/traffic/class_name.hpp"
 #include "workloads/traffic/csv_file.hpp"
 #include "workloads/traffic/generated.hpp"
+#include "workloads/traffic/read_rows.hpp"
 #include "workloads/traffic/source.hpp"
 #include "workloads/traffic/trace.hpp"
 
@@ -40,31 +40,13 @@ void add_class(config::Document& document, const config::Location& where, const 
 }
 
 TraceSelection read_selection(config::Reader& section) {
-  TraceSelection selection;
-  const std::string file =
-      section.text({"file", "Path of the trace, relative to the scenario's folder."});
-  selection.file = section.existing_file("file", file);
-  static const std::vector<std::string> formats{"azure", "csv"};
+  TraceSelection selection = read_row_keys(section);
+  const std::vector<std::string>& formats = trace_formats();
   const std::string format = section.word({"format", "How the file spells a request."}, formats);
-  selection.format = format == "azure" ? TraceFormat::azure : TraceFormat::csv;
+  selection.format = static_cast<TraceFormat>(std::ranges::find(formats, format) - formats.begin());
   selection.speedup =
       section.real({"speedup", "Arrival times are divided by it."}, {1e-3, 1e3}, 1.0);
-  selection.only = section.optional_text({"class", "Take only the rows of this class."});
-  constexpr std::int64_t unlimited = std::numeric_limits<std::int64_t>::max();
-  selection.limit = section.optional_integer({"limit", "Rows taken at most."}, {1, unlimited})
-                        .value_or(unlimited);
   return selection;
-}
-
-/// A `class:` that the file cannot satisfy.
-void check_selection(const config::Reader& section, const TraceSelection& selection,
-                     const Trace& trace) {
-  if (!selection.only) return;
-  if (!trace.has_class_column)
-    section.error("class", "the trace has no column 'class'");
-  else if (trace.arrivals.empty())
-    section.error("class", fmt::format("no row is of class '{}'", *selection.only),
-                  config::suggestion(*selection.only, trace.all_classes));
 }
 
 void read_replayed(config::Reader& entry, const std::string& name, const Slo& slo,
@@ -77,7 +59,7 @@ void read_replayed(config::Reader& entry, const std::string& name, const Slo& sl
   // Why: with a wrong format or file name every line of the trace would look wrong.
   if (selection.file.empty() || document.mistakes() != before) return;
   Trace trace = read_trace(document, selection);
-  if (document.mistakes() == before) check_selection(section, selection, trace);
+  if (document.mistakes() == before) check_rows(section, selection, trace, traffic);
   const auto first = static_cast<std::uint32_t>(traffic.classes.size());
   for (Arrival& arrival : trace.arrivals) arrival.class_index += first;
   if (trace.classes.empty() || selection.only) trace.classes = {name};

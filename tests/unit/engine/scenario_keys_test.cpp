@@ -18,6 +18,8 @@ class DataFolder : public Scratch {
   DataFolder() {
     (void)write("t.csv", "arrival_s,prompt_tokens,output_tokens,class\n0.5,100,10,a\n1,200,30,a\n");
     (void)write("lengths.csv", "5\n9\n40\n");
+    (void)write("turns.csv", "1\n3\n");
+    (void)write("talks.json", R"([{"conversations": [{"value": "Why?"}, {"value": "Because."}]}])");
   }
 };
 
@@ -66,6 +68,20 @@ traffic:
     stop: 9 s
     prompt_tokens: {distribution: fixed, value: 700}
     output_tokens: {distribution: empirical, file: lengths.csv}
+  day:
+    arrival:
+      process: poisson
+      rate: {profile: diurnal, mean: 9/s, peak_to_trough: 3, period: 4 s, peak_at: 1 s}
+    num_prompts: 9
+    prompt_tokens: 50
+    output_tokens: 60
+  spike:
+    arrival:
+      process: poisson
+      rate: {profile: spike, base: 1/s, peak: 9/s, at: 1 s, duration: 1 s, ramp: 100 ms}
+    num_prompts: 9
+    prompt_tokens: 50
+    output_tokens: 60
   loop:
     arrival: {process: closed_loop, max_concurrency: 3}
     num_prompts: 9
@@ -76,8 +92,49 @@ traffic:
     num_prompts: 9
     prompt_tokens: 50
     output_tokens: {distribution: fixed, value: 60}
+  measured:
+    arrival: {process: poisson, rate: 5/s}
+    num_prompts: 9
+    lengths: {file: t.csv, format: csv, class: a, limit: 5, max_total_tokens: 900}
+  conversations:
+    arrival: {process: poisson, rate: 5/s}
+    num_prompts: 9
+    lengths: {file: talks.json, format: sharegpt, characters_per_token: 4, unanswered: refuse}
+  talks:
+    arrival: {process: poisson, rate: 1/s}
+    session:
+      turns: {distribution: uniform, min: 1, max: 4}
+      think_time: {distribution: lognormal, mean: 1 s, sigma: 1}
+      max_context: 1000
+      num_sessions: 4
+    prompt_tokens: 50
+    output_tokens: 60
+  files:
+    arrival: {process: poisson, rate: 1/s}
+    session:
+      turns: {distribution: empirical, file: turns.csv}
+      think_time: 1 s
+      max_context: 1000
+      num_sessions: 2
+    prompt_tokens: 50
+    output_tokens: 60
+  drawn:
+    arrival: {process: poisson, rate: 1/s}
+    session:
+      turns: {distribution: lognormal, mean: 3, sigma: 1, max: 5}
+      think_time: {distribution: exponential, mean: 1 s}
+      max_context: 1000
+      num_sessions: 2
+    prompt_tokens: 50
+    output_tokens: 60
+  same:
+    arrival: {process: poisson, rate: 1/s}
+    session: {turns: {distribution: fixed, value: 2}, think_time: 1 s, max_context: 1000, num_sessions: 2}
+    prompt_tokens: 50
+    output_tokens: 60
   recorded:
-    trace: {file: t.csv, format: csv, speedup: 2.0, class: a, limit: 5}
+    trace: {file: t.csv, format: csv, speedup: 2.0, class: a, limit: 5, unanswered: refuse,
+            max_total_tokens: 9000}
 )";
 
 /// The same with the histogram that may stand in place of speculation.acceptance.

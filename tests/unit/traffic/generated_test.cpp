@@ -19,14 +19,15 @@ constexpr auto unlimited = std::numeric_limits<std::int64_t>::max();
 TimePoint at(double seconds) { return TimePoint(to_duration(Seconds(seconds))); }
 
 Requests requests(std::int64_t limit, std::uint64_t seed = 42, const std::string& name = "chat") {
-  return {seed, name, 0, LognormalLength{200.0, 0.9, 1, 5000}, UniformLength{10, 100}, limit};
+  return {seed, name, 0,
+          IndependentLengths{LognormalLength{200.0, 0.9, 1, 5000}, UniformLength{10, 100}}, limit};
 }
 
 OpenLoop open_loop(Process process, double rate, std::int64_t limit, double stop,
                    std::uint64_t seed = 42) {
   return OpenLoop(requests(limit, seed),
-                  Renewal(process, 0.5, RandomStream(seed, "chat/arrivals", 0)),
-                  RateProfile::constant(PerSecond(rate), Seconds(0.0)), at(stop));
+                  ArrivalTimes(Renewal(process, 0.5, RandomStream(seed, "chat/arrivals", 0)),
+                               RateProfile::constant(PerSecond(rate), Seconds(0.0)), at(stop)));
 }
 
 std::vector<Arrival> all_of(Source& source) {
@@ -43,8 +44,10 @@ bool same(const Arrival& a, const Arrival& b) {
 }  // namespace
 
 TEST_CASE("constant arrivals come every 1/rate, the first one gap after the start", "[traffic]") {
-  OpenLoop source(requests(5), Renewal(Process::constant, 1.0, RandomStream(1, "x", 0)),
-                  RateProfile::constant(PerSecond(4.0), Seconds(10.0)), TimePoint::max());
+  OpenLoop source(
+      requests(5),
+      ArrivalTimes(Renewal(Process::constant, 1.0, RandomStream(1, "x", 0)),
+                   RateProfile::constant(PerSecond(4.0), Seconds(10.0)), TimePoint::max()));
   const auto arrivals = all_of(source);
   REQUIRE(arrivals.size() == 5);
   for (std::size_t i = 0; i < 5; ++i)
@@ -69,7 +72,7 @@ TEST_CASE("an open loop offers rate × time requests and ignores what finishes",
     REQUIRE(std::abs(static_cast<double>(arrivals.size()) - expected) < 5.0 * std::sqrt(variance));
     for (std::size_t i = 1; i < arrivals.size(); ++i)
       REQUIRE(arrivals[i - 1].when <= arrivals[i].when);
-    REQUIRE_FALSE(source.finished(at(1.0)));
+    REQUIRE_FALSE(source.finished({at(1.0)}));
   }
 }
 
@@ -79,8 +82,9 @@ TEST_CASE("arrivals follow a rate profile: counts per interval match its integra
                                       {Seconds(100.5), PerSecond(0.0), false},
                                       {Seconds(150.0), PerSecond(60.0), false}};
   const RateProfile profile(points, Seconds(0.0));
-  OpenLoop source(requests(unlimited), Renewal(Process::poisson, 1.0, RandomStream(3, "x", 0)),
-                  profile, at(250.0));
+  OpenLoop source(
+      requests(unlimited),
+      ArrivalTimes(Renewal(Process::poisson, 1.0, RandomStream(3, "x", 0)), profile, at(250.0)));
   std::vector<int> counts(25);
   while (const auto arrival = source.next())
     ++counts[static_cast<std::size_t>(to_seconds(arrival->when.time_since_epoch()).value() / 10)];
@@ -96,12 +100,12 @@ TEST_CASE("the number of prompts limits every kind of source", "[traffic]") {
   REQUIRE(all_of(open).size() == 7);
   ClosedLoop closed(requests(7), 5, {});
   REQUIRE(all_of(closed).size() == 5);
-  REQUIRE(closed.finished(at(1.0)));
-  REQUIRE(closed.finished(at(2.0)));
-  REQUIRE_FALSE(closed.finished(at(3.0)));
+  REQUIRE(closed.finished({at(1.0)}));
+  REQUIRE(closed.finished({at(2.0)}));
+  REQUIRE_FALSE(closed.finished({at(3.0)}));
   ClosedLoop small(requests(3), 5, {});
   REQUIRE(all_of(small).size() == 3);
-  REQUIRE_FALSE(small.finished(at(1.0)));
+  REQUIRE_FALSE(small.finished({at(1.0)}));
 }
 
 TEST_CASE("a client thinks between its answer and its next request, not before its first",
@@ -109,12 +113,12 @@ TEST_CASE("a client thinks between its answer and its next request, not before i
   constexpr Duration think = std::chrono::milliseconds(250);
   ClosedLoop source(requests(unlimited), 2, {at(5.0), at(60.0)}, think);
   for (const Arrival& first : all_of(source)) REQUIRE(first.when == at(5.0));
-  const auto next = source.finished(at(7.0));
+  const auto next = source.finished({at(7.0)});
   REQUIRE(next);
   REQUIRE(next->when == at(7.0) + think);
   // What counts against the stop is when the request would be sent.
-  REQUIRE(source.finished(at(60.0) - think - Duration(1)));
-  REQUIRE_FALSE(source.finished(at(60.0) - think));
+  REQUIRE(source.finished({at(60.0) - think - Duration(1)}));
+  REQUIRE_FALSE(source.finished({at(60.0) - think}));
 }
 
 TEST_CASE("a closed loop keeps its concurrency: one request in for one out", "[traffic]") {
@@ -122,9 +126,9 @@ TEST_CASE("a closed loop keeps its concurrency: one request in for one out", "[t
   const auto first = all_of(source);
   REQUIRE(first.size() == 8);
   for (const auto& arrival : first) REQUIRE(arrival.when == at(5.0));
-  REQUIRE(source.finished(at(7.5)).value().when == at(7.5));
-  REQUIRE(source.finished(at(59.999999999)));
-  REQUIRE_FALSE(source.finished(at(60.0)));
+  REQUIRE(source.finished({at(7.5)}).value().when == at(7.5));
+  REQUIRE(source.finished({at(59.999999999)}));
+  REQUIRE_FALSE(source.finished({at(60.0)}));
 }
 
 TEST_CASE("request n has the same lengths whatever the arrival process does", "[traffic]") {

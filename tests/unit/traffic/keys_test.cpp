@@ -36,17 +36,28 @@ TEST_CASE("traffic can be described without a scenario", "[traffic]") {
     CHECK(std::ranges::count(described, ".<name>" + key) == 1);
   };
   for (const char* key : {".slo", ".slo.ttft", ".slo.tpot", ".slo.e2el"}) has(key);
-  for (const char* key : {".arrival!", ".start", ".stop", ".num_prompts"})
-    has(std::string(key) + " without trace");
+  for (const char* key : {".arrival!", ".start", ".stop"}) has(std::string(key) + " without trace");
+  has(".num_prompts without session");
+  has(".session! without num_prompts");
+  for (const char* key : {".max_context!", ".num_sessions", ".think_time.distribution!",
+                          ".think_time.mean!", ".turns.distribution!"})
+    has(std::string(".session") + key);
+  has(".session.think_time.sigma! with distribution: lognormal");
+  CHECK(std::ranges::count(described, ".<name>.session.think_time!") == 2);
   has(".arrival.process!");
   has(".arrival.max_concurrency! with process: closed_loop");
   has(".arrival.think_time with process: closed_loop");
   has(".arrival.burstiness! with process: gamma");
   for (const char* key : {".arrival.rate[].at!", ".arrival.rate[].rate!", ".arrival.rate[].ramp"})
     has(key);
-  // As a number and as a list, or as a mapping.
-  for (const char* key : {".arrival.rate! with process: poisson, gamma or constant",
-                          ".prompt_tokens! without trace", ".output_tokens! without trace"})
+  for (const char* key : {".mean!", ".peak_to_trough!", ".period!", ".peak_at!"})
+    has(std::string(".arrival.rate") + key + " with profile: diurnal");
+  for (const char* key : {".base!", ".peak!", ".at!", ".duration!", ".ramp"})
+    has(std::string(".arrival.rate") + key + " with profile: spike");
+  CHECK(std::ranges::count(described,
+                           ".<name>.arrival.rate! with process: poisson, gamma or constant") == 3);
+  // As a number or as a mapping.
+  for (const char* key : {".prompt_tokens! without lengths", ".output_tokens! without lengths"})
     CHECK(std::ranges::count(described, std::string(".<name>") + key) == 2);
   for (const std::string tokens : {".prompt_tokens", ".output_tokens"}) {
     has(tokens + ".distribution!");
@@ -56,8 +67,14 @@ TEST_CASE("traffic can be described without a scenario", "[traffic]") {
     for (const char* key : {".mean!", ".sigma!", ".min", ".max!"})
       has(tokens + key + " with distribution: lognormal");
   }
+  has(".lengths! without prompt_tokens and output_tokens");
+  has(".lengths.characters_per_token! with format: sharegpt");
+  for (const char* key :
+       {".file!", ".format!", ".class", ".limit", ".unanswered", ".max_total_tokens"})
+    has(std::string(".lengths") + key);
   has(".trace! without arrival");
-  for (const char* key : {".file!", ".format!", ".speedup", ".class", ".limit"})
+  for (const char* key :
+       {".file!", ".format!", ".speedup", ".class", ".limit", ".unanswered", ".max_total_tokens"})
     has(std::string(".trace") + key);
 }
 

@@ -7,6 +7,8 @@
 
 using tokenline::traffic::parse_calendar_time;
 using tokenline::traffic::parse_decimal_seconds;
+using tokenline::traffic::parse_rounded_seconds;
+using tokenline::traffic::Timestamp;
 
 namespace {
 
@@ -99,4 +101,61 @@ TEST_CASE("what is no calendar time says why", "[traffic]") {
     REQUIRE_FALSE(stamp.nanoseconds);
     REQUIRE(stamp.problem.find(fragment) != std::string::npos);
   }
+}
+
+TEST_CASE("seconds printed as a double are rounded to the nearest nanosecond, from their digits",
+          "[traffic]") {
+  const std::vector<std::pair<std::string, std::int64_t>> cases{
+      {"0", 0},
+      {"0.0", 0},
+      {"19440110.0", 19'440'110'000'000'000},
+      {"5.8926549999999995", 5'892'655'000},
+      {"138.57600300000001", 138'576'003'000},
+      {"0.0000000004999999999", 0},
+      {"0.0000000005", 1},
+      {"0.9999999995", 1'000'000'000},
+      {"5e-05", 50'000},
+      {"1.25E+2", 125'000'000'000},
+      {"1e-9", 1},
+      {"4e-10", 0},
+      {"5e-10", 1},
+      {"9e-99", 0},
+      {"000001.5", 1'500'000'000},
+      {"9200000000", 9'200'000'000'000'000'000}};
+  for (const auto& [text, expected] : cases) {
+    INFO(text);
+    REQUIRE(parse_rounded_seconds(text).nanoseconds == expected);
+  }
+  for (const char* text : {"",
+                           ".",
+                           "1.",
+                           ".5",
+                           "-1.5",
+                           "+1",
+                           "1e",
+                           "1e+",
+                           "1e-",
+                           "1e100",
+                           "e5",
+                           "nan",
+                           "inf",
+                           "0x10",
+                           " 1",
+                           "1 ",
+                           "1,5",
+                           "1.5.5",
+                           "9200000000.000001",
+                           "1e10",
+                           "1e99",
+                           "99999999999999999999999"}) {
+    INFO(text);
+    const Timestamp stamp = parse_rounded_seconds(text);
+    REQUIRE_FALSE(stamp.nanoseconds);
+    REQUIRE_FALSE(stamp.problem.empty());
+  }
+}
+
+TEST_CASE("seconds of at most nine decimals are the same read exactly and rounded", "[traffic]") {
+  for (const char* text : {"0", "7", "0.5", "12.345678901", "0.000000001", "9199999999.999999999"})
+    REQUIRE(parse_rounded_seconds(text).nanoseconds == parse_decimal_seconds(text).nanoseconds);
 }

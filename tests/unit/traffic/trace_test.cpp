@@ -7,46 +7,13 @@
 #include <vector>
 
 #include "sim/base/random.hpp"
-#include "tests/support/scratch.hpp"
 #include "tests/unit/traffic/support.hpp"
 
 using namespace tokenline;
 using namespace tokenline::traffic;
+using namespace tokenline::traffic::testing;
 
 namespace {
-
-Trace read_text(const TraceSelection& wanted, std::string_view text) {
-  const Scratch folder;
-  TraceSelection selection = wanted;
-  selection.file = folder.write("t.csv", text);
-  config::Document document{config::Node{}};
-  Trace trace = read_trace(document, selection);
-  document.throw_if_errors();
-  return trace;
-}
-
-/// What is wrong with a trace, the folder's name taken out.
-std::string mistakes(TraceFormat format, std::string_view text) {
-  const Scratch folder;
-  try {
-    config::Document document{config::Node{}};
-    (void)read_trace(document, {folder.write("t.csv", text), format, 1.0, {}, 1'000'000});
-    document.throw_if_errors();
-    return {};
-  } catch (const config::ConfigError& error) {
-    std::string report = error.what();
-    const std::string prefix = folder / "";
-    for (auto at = report.find(prefix); at != std::string::npos; at = report.find(prefix))
-      report.erase(at, prefix.size());
-    return report;
-  }
-}
-
-std::vector<std::int64_t> times(const Trace& trace) {
-  std::vector<std::int64_t> all;
-  for (const auto& arrival : trace.arrivals) all.push_back(arrival.when.time_since_epoch().count());
-  return all;
-}
 
 struct Mistake {
   TraceFormat format;
@@ -124,7 +91,7 @@ TEST_CASE("every mistake of a trace is reported at its line and column", "[traff
   };
   for (const auto& [format, text, report] : cases) {
     INFO(text);
-    const std::string found = mistakes(format, text);
+    const std::string found = trace_mistakes(format, text);
     INFO(found);
     CHECK(found.find(report) != std::string::npos);
   }
@@ -132,13 +99,13 @@ TEST_CASE("every mistake of a trace is reported at its line and column", "[traff
 
 TEST_CASE("a missing trace is a mistake at its first line", "[traffic]") {
   config::Document document{config::Node{}};
-  (void)read_trace(document, {"/no/such/trace.csv", TraceFormat::csv, 1.0, {}, 10});
+  (void)read_trace(document, {"/no/such/trace.csv", TraceFormat::csv});
   REQUIRE_THROWS_WITH(document.throw_if_errors(),
                       Catch::StartsWith("/no/such/trace.csv:1:1: error: trace: "));
 }
 
 TEST_CASE("a row's mistakes come out together, and none hides the next row's", "[traffic]") {
-  const std::string report = mistakes(TraceFormat::csv, csv_header + "x,y,0\n1,1,z\n");
+  const std::string report = trace_mistakes(TraceFormat::csv, csv_header + "x,y,0\n1,1,z\n");
   for (const auto* place : {"t.csv:2:1", "t.csv:2:3", "t.csv:2:5", "t.csv:3:5"})
     REQUIRE(report.find(place) != std::string::npos);
 }
@@ -146,19 +113,20 @@ TEST_CASE("a row's mistakes come out together, and none hides the next row's", "
 TEST_CASE("at most 20 mistakes of a file are listed, the others counted", "[traffic]") {
   std::string text = csv_header;
   for (int i = 0; i < 120; ++i) text += fmt::format("{},0,1\n", i);
-  const std::string report = mistakes(TraceFormat::csv, text);
+  const std::string report = trace_mistakes(TraceFormat::csv, text);
   REQUIRE(report.find("t.csv:21:") != std::string::npos);
   REQUIRE(report.find("t.csv:22:") == std::string::npos);
   REQUIRE(report.find("and 100 more") != std::string::npos);
-  REQUIRE(mistakes(TraceFormat::csv, csv_header + "0,0,1\n").find("more") == std::string::npos);
+  REQUIRE(trace_mistakes(TraceFormat::csv, csv_header + "0,0,1\n").find("more") ==
+          std::string::npos);
 }
 
 TEST_CASE("azure times count from the first row, exactly", "[traffic]") {
-  const Trace trace = read_text({{}, TraceFormat::azure, 1.0, {}, 100},
-                                azure_header +
-                                    "2023-12-31 23:59:59.9999999,374,44\r\n"
-                                    "2023-12-31 23:59:59.9999999,1,2\r\n"
-                                    "2024-01-01 00:00:00.000000001,396,109");
+  const Trace trace = read_trace_text({{}, TraceFormat::azure, 1.0, {}, 100},
+                                      azure_header +
+                                          "2023-12-31 23:59:59.9999999,374,44\r\n"
+                                          "2023-12-31 23:59:59.9999999,1,2\r\n"
+                                          "2024-01-01 00:00:00.000000001,396,109");
   REQUIRE(times(trace) == std::vector<std::int64_t>{0, 0, 101});
   REQUIRE(trace.arrivals[2].prompt_tokens == 396);
   REQUIRE(trace.arrivals[2].output_tokens == 109);
@@ -166,8 +134,9 @@ TEST_CASE("azure times count from the first row, exactly", "[traffic]") {
 }
 
 TEST_CASE("csv times are scenario times, not shifted, in any order of columns", "[traffic]") {
-  const Trace trace = read_text({{}, TraceFormat::csv, 1.0, {}, 100},
-                                "\xef\xbb\xbfoutput_tokens,arrival_s,prompt_tokens\n7,5.25,9\n");
+  const Trace trace =
+      read_trace_text({{}, TraceFormat::csv, 1.0, {}, 100},
+                      "\xef\xbb\xbfoutput_tokens,arrival_s,prompt_tokens\n7,5.25,9\n");
   REQUIRE(times(trace) == std::vector<std::int64_t>{5'250'000'000});
   REQUIRE(trace.arrivals[0].prompt_tokens == 9);
   REQUIRE(trace.arrivals[0].output_tokens == 7);
@@ -183,11 +152,11 @@ TEST_CASE("any whole nanosecond survives being written and read", "[traffic]") {
     expected.push_back(time);
     text += fmt::format("{}.{:09},{},{}\n", time / 1'000'000'000, time % 1'000'000'000, i + 1, 1);
   }
-  REQUIRE(times(read_text({{}, TraceFormat::csv, 1.0, {}, 10'000}, text)) == expected);
+  REQUIRE(times(read_trace_text({{}, TraceFormat::csv, 1.0, {}, 10'000}, text)) == expected);
 }
 
 TEST_CASE("a run's own requests.csv is a trace", "[traffic]") {
-  const Trace trace = read_text(
+  const Trace trace = read_trace_text(
       {{}, TraceFormat::csv, 1.0, {}, 100},
       "request_id,class,instance,outcome,arrival_s,prompt_tokens,output_tokens,ttft_ms,tpot_ms,"
       "e2el_ms,first_token_s,finish_s,preemptions,retries,recomputed_tokens,ttft_queue_ms,"
@@ -210,7 +179,7 @@ TEST_CASE("a class filter and a limit take the first rows of that class", "[traf
   const std::string text =
       "arrival_s,class,prompt_tokens,output_tokens\n"
       "0,a,1,1\n1,b,2,1\n2,a,3,1\n3,b,9999,1\n4,b,5,1\n";
-  const Trace trace = read_text({{}, TraceFormat::csv, 1.0, "b", 1}, text);
+  const Trace trace = read_trace_text({{}, TraceFormat::csv, 1.0, "b", 1}, text);
   REQUIRE(trace.arrivals.size() == 1);
   REQUIRE(trace.arrivals[0].prompt_tokens == 2);
   REQUIRE(trace.longest_prompt == 2);
@@ -219,13 +188,14 @@ TEST_CASE("a class filter and a limit take the first rows of that class", "[traf
 
 TEST_CASE("a speedup divides times, rounded to the nearest nanosecond", "[traffic]") {
   const std::string text = csv_header + "0.000000003,1,1\n3600,1,1\n";
-  REQUIRE(times(read_text({{}, TraceFormat::csv, 2.0, {}, 9}, text)) ==
+  REQUIRE(times(read_trace_text({{}, TraceFormat::csv, 2.0, {}, 9}, text)) ==
           std::vector<std::int64_t>{2, 1'800'000'000'000});
-  REQUIRE(times(read_text({{}, TraceFormat::csv, 0.5, {}, 9}, text)) ==
+  REQUIRE(times(read_trace_text({{}, TraceFormat::csv, 0.5, {}, 9}, text)) ==
           std::vector<std::int64_t>{6, 7'200'000'000'000});
-  REQUIRE_THROWS_WITH(read_text({{}, TraceFormat::csv, 0.001, {}, 9}, csv_header + "9e9,1,1\n"),
-                      Catch::Contains("decimal digits"));
   REQUIRE_THROWS_WITH(
-      read_text({{}, TraceFormat::csv, 0.001, {}, 9}, csv_header + "9000000000,1,1\n"),
+      read_trace_text({{}, TraceFormat::csv, 0.001, {}, 9}, csv_header + "9e9,1,1\n"),
+      Catch::Contains("decimal digits"));
+  REQUIRE_THROWS_WITH(
+      read_trace_text({{}, TraceFormat::csv, 0.001, {}, 9}, csv_header + "9000000000,1,1\n"),
       Catch::Contains("beyond the simulated clock"));
 }

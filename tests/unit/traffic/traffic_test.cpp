@@ -109,8 +109,8 @@ TEST_CASE("a closed loop is read with its clients", "[traffic]") {
       read("s.yaml", chat("{process: closed_loop, max_concurrency: 3}", "num_prompts: 4"));
   Source& source = *traffic.sources[0];
   REQUIRE(all_of(source).size() == 3);
-  REQUIRE(source.finished(TimePoint(std::chrono::seconds(2))));
-  REQUIRE_FALSE(source.finished(TimePoint(std::chrono::seconds(3))));
+  REQUIRE(source.finished({TimePoint(std::chrono::seconds(2))}));
+  REQUIRE_FALSE(source.finished({TimePoint(std::chrono::seconds(3))}));
 }
 
 TEST_CASE("the longest request of a class is known, with the key to blame", "[traffic]") {
@@ -176,7 +176,7 @@ TEST_CASE("every mistake of a class is reported at its place", "[traffic]") {
        "traffic.a.trace.speedup: "},
       {"traffic:\n  a:\n    trace: {file: t.csv, format: csv, limit: 0}\n",
        "traffic.a.trace.limit: "},
-      {"traffic:\n  a:\n    trace: {file: t.csv, format: mooncake}\n", "traffic.a.trace.format: "},
+      {"traffic:\n  a:\n    trace: {file: t.csv, format: moonkake}\n", "traffic.a.trace.format: "},
       {"traffic:\n  a:\n    trace: {file: none.csv, format: csv}\n",
        "s.yaml:3:19: error: traffic.a.trace.file: there is no file 'none.csv'"},
       {"traffic:\n  a:\n    arrival: " + poisson + "\n    trace: {file: none.csv, format: csv}\n",
@@ -199,7 +199,7 @@ TEST_CASE("one mistake is one message: what depends on a wrong value stays silen
       chat("{process: poisson, rate: [{at: 0 s, rate: 5}]}"),
       chat(poisson, "stop: 1 s", "{distribution: zipf, mean: 4}"),
       chat(poisson, "stop: 1 s", "{distribution: lognormal, mean: x, sigma: 1, max: 9}"),
-      "traffic:\n  a:\n    trace: {file: /dev/null, format: mooncake}\n"};
+      "traffic:\n  a:\n    trace: {file: /dev/null, format: moonkake}\n"};
   for (const auto& yaml : yamls) {
     INFO(yaml);
     const std::string found = mistakes("s.yaml", yaml);
