@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "hwmodels/gpu.hpp"
+#include "hwmodels/network/fabric.hpp"
 #include "sim/engine/engine_config.hpp"
 #include "sim/engine/presets/presets.hpp"
 #include "sim/engine/scenario.hpp"
@@ -11,20 +12,22 @@
 #include "tools/cli/arguments.hpp"
 #include "tools/cli/commands.hpp"
 #include "tools/cli/describe_gpu.hpp"
+#include "tools/cli/describe_network.hpp"
 #include "workloads/models/architecture.hpp"
 
 namespace tokenline::cli {
 namespace {
 
 Usage usage() {
-  return {.synopsis = "describe NAME",
-          .about =
-              "Explains a model, GPU (by any of its names), policy or engine of `tokenline list`, "
-              "or, with\nthe name "
-              "`scenario` or `study`, every key of such a file: type, range, default, meaning.",
-          .positional = "NAME",
-          .options = {},
-          .epilogue = std::string(exit_codes())};
+  return {
+      .synopsis = "describe NAME",
+      .about =
+          "Explains a model, GPU (by any of its names), network, policy or engine of `tokenline "
+          "list`, or,\nwith the name `scenario` or `study`, every key of such a file: type, "
+          "range, default, meaning.",
+      .positional = "NAME",
+      .options = {},
+      .epilogue = std::string(exit_codes())};
 }
 
 bool contains(const std::vector<std::string>& names, const std::string& name) {
@@ -105,8 +108,9 @@ std::string describe_policy(std::string_view kind, const Registry& registry,
 
 std::vector<std::string> known_names(const Policies& policies) {
   std::vector<std::string> names{"scenario", "study"};
-  for (const auto& some : {models::model_names(), hw::gpu_names(), policies.router.names(),
-                           policies.scheduler.names(), engine_preset_names()})
+  for (const auto& some :
+       {models::model_names(), hw::gpu_names(), hw::node_fabric_names(), hw::inter_fabric_names(),
+        policies.router.names(), policies.scheduler.names(), engine_preset_names()})
     for (const std::string& name : some)
       if (!contains(names, name)) names.push_back(name);
   for (const std::string& gpu : hw::gpu_names())
@@ -122,6 +126,8 @@ std::string describe(const std::string& name) {
   std::vector<std::string> found;
   if (contains(models::model_names(), name)) found.push_back(describe_model(name));
   if (const auto gpu = hw::catalog_name(name)) found.push_back(describe_gpu(*gpu));
+  if (contains(hw::node_fabric_names(), name)) found.push_back(describe_node_fabric(name));
+  if (contains(hw::inter_fabric_names(), name)) found.push_back(describe_inter_fabric(name));
   found.push_back(describe_policy("router", policies.router, name));
   found.push_back(describe_policy("scheduler", policies.scheduler, name));
   for (const presets::File& file : presets::files())

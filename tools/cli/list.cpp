@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "hwmodels/gpu.hpp"
+#include "hwmodels/network/fabric.hpp"
 #include "sim/engine/engine_config.hpp"
 #include "sim/report/text_table.hpp"
 #include "tools/cli/arguments.hpp"
@@ -11,7 +12,7 @@ namespace tokenline::cli {
 namespace {
 
 Usage usage() {
-  return {.synopsis = "list {models,gpus,policies,engines}",
+  return {.synopsis = "list {models,gpus,networks,policies,engines}",
           .about = "Lists what is built in; `tokenline describe NAME` tells more about one.",
           .positional = "what to list",
           .options = {},
@@ -39,6 +40,16 @@ std::string list_gpus() {
     const hw::Gpu gpu = hw::load_gpu(name);
     table.row({name, gpu.calibrated() ? "calibrated" : "datasheet", gpu.description});
   }
+  return table.text();
+}
+
+std::string list_networks() {
+  report::TextTable table(3);
+  table.row({"of", "name", "what it is"});
+  for (const std::string& name : hw::node_fabric_names())
+    table.row({"node", name, hw::load_node_fabric(name).description});
+  for (const std::string& name : hw::inter_fabric_names())
+    table.row({"fabric", name, hw::load_inter_fabric(name).description});
   return table.text();
 }
 
@@ -74,9 +85,10 @@ Outcome list_command(const std::vector<std::string>& words) {
   const std::string& what = arguments->positional();
   if (what == "models") return {success, list_models()};
   if (what == "gpus") return {success, list_gpus()};
+  if (what == "networks") return {success, list_networks()};
   if (what == "policies") return {success, list_policies()};
   if (what == "engines") return {success, list_engines()};
-  throw UsageError(unknown("list", what, {"models", "gpus", "policies", "engines"}));
+  throw UsageError(unknown("list", what, {"models", "gpus", "networks", "policies", "engines"}));
 }
 
 }  // namespace tokenline::cli

@@ -26,7 +26,8 @@ std::span<const Command> commands() {
       {{"run", "simulate a scenario and report on it", run_command},
        {"compare", "simulate the variants of a study, rank them, check its claims",
         compare_command},
-       {"list", "list the models, GPUs, policies or engines that are built in", list_command},
+       {"list", "list the models, GPUs, networks, policies or engines that are built in",
+        list_command},
        {"describe", "explain one of them, or the keys of a scenario or study", describe_command},
        {"calibrate", "fit a GPU's kernel models to measured times", calibrate_command},
        {"validate", "compare predictions with measured servers and kernels", validate_command}}};

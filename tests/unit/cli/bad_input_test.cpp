@@ -240,7 +240,7 @@ TEST_CASE("a mistake of usage names the word, and the nearest one known", "[cli]
       {"run scenario.yaml --out ''", "the directory for results has an empty name"},
       {"compare", "STUDY is missing"},
       {"compare study.yaml --threads none", "--threads none: expected a whole number"},
-      {"list", "what to list is missing: tokenline list {models,gpus,policies,engines}"},
+      {"list", "what to list is missing: tokenline list {models,gpus,networks,policies,engines}"},
       {"describe h1000", "unknown name 'h1000'", "did you mean 'h100'?"},
   };
   const Correct folder;
