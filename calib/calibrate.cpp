@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "calib/fit_kernels.hpp"
+#include "calib/sample_checks.hpp"
 #include "calib/samples.hpp"
 #include "hwmodels/gpu.hpp"
 #include "sim/config/node.hpp"
@@ -84,6 +85,7 @@ std::string calibrate_to_yaml(const std::string& gpu_name,
   if (!operators)
     return text + "# Nothing was measured: prices come from these values and usual efficiencies.\n";
   const Samples samples = read_samples(gpu, *operators);
+  check_samples(gpu, samples, *operators);
   fit_all(gpu, samples.samples);
   gpu.collectives = collective_curves(samples.collectives);
   text +=

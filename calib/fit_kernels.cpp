@@ -10,6 +10,7 @@
 
 #include "calib/fit.hpp"
 #include "hwmodels/kernels/collective.hpp"
+#include "hwmodels/kernels/kernel_cost.hpp"
 #include "sim/base/check.hpp"
 
 namespace tokenline::calib {
@@ -27,35 +28,6 @@ double efficiency(double inverse) { return inverse <= 1.0 ? 1.0 : rounded(1.0 / 
 /// Below a picosecond a time is what rounding leaves of zero.
 Seconds duration(double seconds) {
   return seconds < 1e-12 ? Seconds(0.0) : Seconds(rounded(seconds * 1e6) * 1e-6);
-}
-
-/// Which of the samples are held out: every fifth shape in order, or, of few shapes, every fifth
-/// point.
-std::vector<char> held_out(std::span<const Sample> samples) {
-  std::set<Sizes> shapes;
-  std::set<std::pair<Sizes, Sizes>> points;
-  for (const Sample& sample : samples) {
-    shapes.insert(sample.shape);
-    points.insert({sample.shape, sample.point});
-  }
-  constexpr std::size_t every = 5;
-  constexpr std::size_t first = 2;
-  std::set<std::pair<Sizes, Sizes>> out;
-  std::size_t index = 0;
-  const bool by_shape = shapes.size() >= every;
-  const Sizes* last = nullptr;
-  for (const auto& point : points) {
-    if (by_shape) {
-      if (last != nullptr && *last != point.first) ++index;
-      last = &point.first;
-    }
-    if (index % every == first) out.insert(point);
-    if (!by_shape) ++index;
-  }
-  std::vector<char> flags;
-  for (const Sample& sample : samples)
-    flags.push_back(out.contains({sample.shape, sample.point}) ? 1 : 0);
-  return flags;
 }
 
 std::vector<hw::GridAxis> axes_of(std::span<const Sample> samples) {
@@ -127,7 +99,8 @@ void state_errors(const hw::Datasheet& gpu, std::span<const Sample> samples,
     if (fresh) slice->second = fit.grid->slice(sample.shape);
     measured.push_back(sample.time.value());
     roofline.push_back(hw::roofline(gpu, fit, sample.terms).time.value());
-    predicted.push_back(roofline.back() * slice->second.at(sample.point).factor);
+    predicted.push_back(
+        hw::corrected(gpu, fit, sample.terms, slice->second.at(sample.point)).time.value());
   }
   if (measured.empty()) return;
   fit.roofline_error = relative_error(roofline, measured);
@@ -135,6 +108,33 @@ void state_errors(const hw::Datasheet& gpu, std::span<const Sample> samples,
 }
 
 }  // namespace
+
+std::vector<char> held_out(std::span<const Sample> samples) {
+  std::set<Sizes> shapes;
+  std::set<std::pair<Sizes, Sizes>> points;
+  for (const Sample& sample : samples) {
+    shapes.insert(sample.shape);
+    points.insert({sample.shape, sample.point});
+  }
+  constexpr std::size_t every = 5;
+  constexpr std::size_t first = 2;
+  std::set<std::pair<Sizes, Sizes>> out;
+  std::size_t index = 0;
+  const bool by_shape = shapes.size() >= every;
+  const Sizes* last = nullptr;
+  for (const auto& point : points) {
+    if (by_shape) {
+      if (last != nullptr && *last != point.first) ++index;
+      last = &point.first;
+    }
+    if (index % every == first) out.insert(point);
+    if (!by_shape) ++index;
+  }
+  std::vector<char> flags;
+  for (const Sample& sample : samples)
+    flags.push_back(out.contains({sample.shape, sample.point}) ? 1 : 0);
+  return flags;
+}
 
 hw::KernelFit fit_kernel(const hw::Datasheet& gpu, std::span<const Sample> samples) {
   TOKENLINE_CHECK(!samples.empty(), "a fit of no samples");

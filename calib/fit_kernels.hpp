@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <vector>
 
@@ -8,6 +9,13 @@
 #include "hwmodels/gpu.hpp"
 
 namespace tokenline::calib {
+
+/// Launch, block overhead and three efficiencies.
+inline constexpr std::size_t fitted_constants = 5;
+
+/// Which of the samples of one fit are held out of it: every fifth shape in order, or, of fewer
+/// than five shapes, every fifth point.
+[[nodiscard]] std::vector<char> held_out(std::span<const Sample> samples);
 
 /// Fits the constants of one kernel's roofline to samples of one variant, and the grid of what they
 /// leave. One shape in five is held out of both, and gives the errors; where there are fewer than

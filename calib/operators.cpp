@@ -39,7 +39,7 @@ void price_samples(const hw::Gpu& gpu, const Samples& samples, std::vector<Opera
                     {}};
     const hw::KernelFits& fits = fits_of(gpu, sample.kernel);
     const auto fit = fits.find(sample.variant);
-    if (fit == fits.end() && (fits.empty() || !fits.begin()->second.from_datasheet)) {
+    if (fit == fits.end() && fits.empty()) {
       row.refused = fmt::format("{} has no fit of {} for {}", gpu.name, row.table, row.dtype);
       rows.push_back(std::move(row));
       continue;

@@ -7,10 +7,6 @@
 namespace tokenline::calib {
 namespace {
 
-constexpr std::array<std::string_view, 9> kernel_names{
-    "gemm",    "prefill_attention", "decode_attention", "chunked_prefill", "mixed_decode",
-    "experts", "mla_prefill",       "mla_decode",       "elementwise"};
-
 constexpr std::array<hw::KernelFits hw::Gpu::*, 9> kernel_fits{&hw::Gpu::gemm,
                                                                &hw::Gpu::prefill_attention,
                                                                &hw::Gpu::decode_attention,
@@ -22,49 +18,6 @@ constexpr std::array<hw::KernelFits hw::Gpu::*, 9> kernel_fits{&hw::Gpu::gemm,
                                                                &hw::Gpu::elementwise};
 
 }  // namespace
-
-std::string_view name(Kernel kernel) { return kernel_names.at(static_cast<std::size_t>(kernel)); }
-
-std::vector<std::string> shape_names(Kernel kernel) {
-  switch (kernel) {
-    case Kernel::gemm:
-      return {"n", "k"};
-    case Kernel::prefill_attention:
-    case Kernel::decode_attention:
-    case Kernel::chunked_prefill:
-    case Kernel::mixed_decode:
-      return {"head_dim", "q_heads", "kv_heads", "shared"};
-    case Kernel::experts:
-      return {"hidden_size", "intermediate_size", "experts_per_token", "experts", "tensor",
-              "expert"};
-    case Kernel::mla_prefill:
-    case Kernel::mla_decode:
-      return {"q_heads"};
-    case Kernel::elementwise:
-      return {"bytes_per_token"};
-  }
-  return {};
-}
-
-std::vector<std::string> axis_names(Kernel kernel) {
-  switch (kernel) {
-    case Kernel::gemm:
-      return {"m"};
-    case Kernel::prefill_attention:
-    case Kernel::mla_prefill:
-      return {"batch", "length"};
-    case Kernel::decode_attention:
-    case Kernel::mixed_decode:
-    case Kernel::mla_decode:
-      return {"batch", "context"};
-    case Kernel::chunked_prefill:
-      return {"new", "past"};
-    case Kernel::experts:
-    case Kernel::elementwise:
-      return {"tokens"};
-  }
-  return {};
-}
 
 hw::KernelFits& fits_of(hw::Gpu& gpu, Kernel kernel) {
   return gpu.*kernel_fits.at(static_cast<std::size_t>(kernel));

@@ -7,30 +7,16 @@
 
 #include "hwmodels/gpu.hpp"
 #include "hwmodels/kernels/attention.hpp"
+#include "hwmodels/kernels/fitted_kernel.hpp"
 #include "hwmodels/kernels/gemm.hpp"
 #include "hwmodels/kernels/kernel_cost.hpp"
 
 namespace tokenline::calib {
 
-/// Kernels that calibration fits, by the names of their sections in a catalog entry.
-enum class Kernel {
-  gemm,
-  prefill_attention,
-  decode_attention,
-  chunked_prefill,
-  mixed_decode,
-  experts,
-  mla_prefill,
-  mla_decode,
-  elementwise
-};
-
-/// "gemm", "prefill_attention", ….
-[[nodiscard]] std::string_view name(Kernel kernel);
-
-/// Names of the sizes that make a shape of the kernel's grid, and of its axes.
-[[nodiscard]] std::vector<std::string> shape_names(Kernel kernel);
-[[nodiscard]] std::vector<std::string> axis_names(Kernel kernel);
+using hw::axis_names;
+using hw::Kernel;
+using hw::name;
+using hw::shape_names;
 
 /// The fits of a kernel in a GPU.
 [[nodiscard]] const hw::KernelFits& fits_of(const hw::Gpu& gpu, Kernel kernel);

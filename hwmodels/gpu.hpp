@@ -59,7 +59,8 @@ struct KernelFit {
   std::shared_ptr<const ResidualGrid> grid;  ///< Null where there is none.
 };
 
-/// Fits of a kernel by what it computes with: "bfloat16", "fp8", ….
+/// Fits of a kernel by what it computes with: "bfloat16", "fp8", …, and "usual": what such kernels
+/// usually reach, for all that was not measured.
 using KernelFits = std::map<std::string, KernelFit, std::less<>>;
 
 /// What implements a collective: vLLM's custom all-reduce inside a CUDA graph or launched from the
@@ -104,8 +105,7 @@ struct Datasheet {
   [[nodiscard]] FlopsPerSecond peak(models::Precision precision) const;
 };
 
-/// One GPU: datasheet values and the constants fitted to measured kernel times. A kernel without
-/// measurements has usual_fit() with from_datasheet set.
+/// One GPU: datasheet values and the constants fitted to measured kernel times.
 struct Gpu : Datasheet {
   std::string name;
   KernelFits gemm;               ///< By precision of the weights.
@@ -128,9 +128,8 @@ struct Gpu : Datasheet {
                                                   std::int64_t gpus) const;
 };
 
-/// The fit under `key`, else of the nearest kind that was fitted: fp8_block falls back to fp8, fp8
-/// and mxfp4 to bfloat16, an expert load to any other, a streaming kernel to "other". Contract: not
-/// empty.
+/// The fit under `key`, else "other" (streaming kernels), else without any grid "usual fp8" (the
+/// GPU's constants at the next wider precision), else "usual". Contract: one of them is there.
 [[nodiscard]] const KernelFit& fit_of(const KernelFits& fits, std::string_view key);
 
 /// Loads a GPU: the name of an embedded catalog entry ("h100_sxm"), or a path to a YAML file in the

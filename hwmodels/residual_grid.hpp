@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,18 +24,29 @@ struct Correction {
 
 class GridSlice;
 
+/// A mistake in the text of a grid, at a line that counts from 1.
+class GridTextError : public std::invalid_argument {
+ public:
+  GridTextError(std::size_t line, const std::string& message)
+      : std::invalid_argument(message), line_(line) {}
+  [[nodiscard]] std::size_t line() const { return line_; }
+
+ private:
+  std::size_t line_;
+};
+
 /// Measured time over the time that a fitted roofline gives, for many shapes of a kernel: the
 /// efficiency that tile counts, heuristics and libraries leave and no short formula catches. A
-/// shape is a point in the logarithms of its sizes ("n", "k"); each holds one ratio per point of
-/// the axes. Between its measured points a shape's ratio is linear in the logarithms along the
-/// axes. Between shapes the logarithm of the ratio is a local linear regression, weighted
-/// exp(−d²/2) / (d² + 0.01) at a distance of d octaves: a measured shape keeps its own ratio.
+/// shape is a point in the logarithms of its sizes ("n", "k"); each holds a ratio per point of the
+/// axes, linear in logarithms between its measured points; beyond them its last ones hold. Between
+/// shapes the logarithm is a local linear regression weighted exp(−d²/2) / (d²(1 + 30 s²) + 0.01)
+/// at d octaves, s steps beyond what a neighbour was measured at: a known shape keeps its ratio.
 class ResidualGrid {
  public:
   /// One or two axes.
   ResidualGrid(std::vector<std::string> shape_names, std::vector<GridAxis> axes);
 
-  /// Reads the text that to_text() writes. Throws std::invalid_argument with the line.
+  /// Reads the text that to_text() writes. Throws GridTextError.
   [[nodiscard]] static ResidualGrid from_text(std::string_view text);
   /// A line of shape names, one per axis, then one per shape: its sizes, a colon, and per point of
   /// the axes (the last one running fastest) the ratio in thousandths, '-' where nothing was
@@ -45,8 +57,8 @@ class ResidualGrid {
   /// lie on the axes.
   void add(std::span<const std::int64_t> shape, std::span<const std::int64_t> point, double ratio);
 
-  /// The ratios of one shape. Sizes outside those measured take the nearest measured ones' and are
-  /// off the grid, and so are shapes with no measured one within `reach` octaves.
+  /// The ratios of one shape. On the grid are a known shape between its own measured points, and
+  /// one that others measured there surround, one of them within `reach` octaves.
   [[nodiscard]] GridSlice slice(std::span<const std::int64_t> shape) const;
 
   [[nodiscard]] const std::vector<std::string>& shape_names() const { return shape_names_; }
@@ -54,6 +66,7 @@ class ResidualGrid {
   [[nodiscard]] std::size_t shapes() const { return shapes_.size(); }
 
   static constexpr double reach = 1.0;  ///< Octaves.
+  static constexpr int most_sizes = 7;  ///< Of a shape.
 
  private:
   struct Shape {
@@ -64,8 +77,6 @@ class ResidualGrid {
   };
 
   [[nodiscard]] std::size_t points() const;
-  /// A shape's ratios with those between measured points filled in.
-  [[nodiscard]] std::vector<double> filled(const Shape& shape) const;
   Shape& shape_of(std::span<const std::int64_t> sizes);
 
   std::vector<std::string> shape_names_;
@@ -101,7 +112,6 @@ class GridSlice {
   Axis y_;  ///< One position where the grid has one axis.
   std::vector<double> log_ratio_;
   std::vector<char> measured_;
-  bool near_ = false;  ///< A measured shape is within reach.
 };
 
 }  // namespace tokenline::hw

@@ -91,6 +91,10 @@ struct Decode {
 /// 1: whether q heads share kv heads, which FlashAttention-2 treats by another kernel.
 [[nodiscard]] std::array<std::int64_t, 4> attention_shape(const Heads& heads);
 
+/// The highest rate at which attention over such a KV cache may multiply: FlashAttention-3 takes
+/// fp8 as it is, other kernels widen it.
+[[nodiscard]] FlopsPerSecond attention_peak(const Datasheet& gpu, std::int64_t kv_element);
+
 /// "bfloat16" or "fp8", the key of the fits for a KV cache of 2 or 1 bytes per value.
 [[nodiscard]] std::string_view kv_precision(std::int64_t kv_element);
 

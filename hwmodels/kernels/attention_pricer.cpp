@@ -49,42 +49,37 @@ AttentionPricer::AttentionPricer(const Gpu& gpu, PrefillKernel prefill_kernel,
 
 KernelCost AttentionPricer::prefill(std::int64_t new_tokens, std::int64_t past_tokens,
                                     std::int64_t batch) const {
-  const bool measured_after_past = past_tokens > 0 && chunked_fit_ != nullptr;
-  Prefill shape{.new_tokens = new_tokens,
-                .past_tokens = measured_after_past ? 0 : past_tokens,
-                .batch = batch,
-                .kv_element = kv_element_};
-  KernelCost cost = prefill_attention(gpu_, prefill_kernel_, heads_, shape);
+  const Prefill shape{.new_tokens = new_tokens,
+                      .past_tokens = past_tokens,
+                      .batch = batch,
+                      .kv_element = kv_element_};
+  if (prefill_kernel_ == PrefillKernel::naive)
+    return prefill_attention(gpu_, prefill_kernel_, heads_, shape);
+  const KernelTerms terms = prefill_terms(gpu_, prefill_kernel_, heads_, shape);
+  KernelCost cost = roofline(gpu_, prefill_fit_, terms);
   Correction correction = prefill_.at(real(batch), real(new_tokens));
   correction.on_grid =
       correction.on_grid && past_tokens == 0 && prefill_kernel_ == usual_prefill(gpu_.generation);
-  if (measured_after_past) {
+  if (past_tokens > 0 && chunked_fit_ != nullptr) {
     // What past tokens multiply the time by.
-    const auto after = [&](std::int64_t past) {
-      shape.past_tokens = past;
-      const Correction grid = chunked_.at(real(new_tokens), real(std::max<std::int64_t>(1, past)));
-      return corrected(gpu_, *chunked_fit_, prefill_terms(gpu_, prefill_kernel_, heads_, shape),
-                       grid);
-    };
-    const KernelCost none = after(0);
-    const KernelCost with = after(past_tokens);
-    correction.factor *= with.time / none.time;
+    Prefill first = shape;
+    first.past_tokens = 0;
+    const KernelTerms none = prefill_terms(gpu_, prefill_kernel_, heads_, first);
+    const auto grid = [&](std::int64_t past) { return chunked_.at(real(new_tokens), real(past)); };
+    const KernelCost with = corrected(gpu_, *chunked_fit_, terms, grid(past_tokens));
+    const KernelCost without = corrected(gpu_, *chunked_fit_, none, grid(1));
+    correction.factor *= with.time / without.time;
     correction.on_grid = with.provenance == Provenance::measured;
-    cost.flops = with.flops;
-    cost.bytes = with.bytes;
+    cost.time = roofline(gpu_, prefill_fit_, none).time;
   }
-  cost.time *= correction.factor;
-  if (correction.on_grid) cost.provenance = Provenance::measured;
-  return cost;
+  return corrected(gpu_, terms, cost, correction);
 }
 
 KernelCost AttentionPricer::decode(std::int64_t sequences, std::int64_t context) const {
-  KernelCost cost =
-      decode_attention(gpu_, decode_kernel_, heads_, {sequences, context, kv_element_});
-  const Correction correction = decode_.at(real(sequences), real(context) / real(sequences));
-  cost.time *= correction.factor;
-  if (correction.on_grid) cost.provenance = Provenance::measured;
-  return cost;
+  const Decode shape{sequences, context, kv_element_};
+  const KernelCost cost = decode_attention(gpu_, decode_kernel_, heads_, shape);
+  return corrected(gpu_, decode_terms(gpu_, decode_kernel_, heads_, shape), cost,
+                   decode_.at(real(sequences), real(context) / real(sequences)));
 }
 
 KernelCost AttentionPricer::mixed_decode(std::int64_t sequences, std::int64_t context) const {

@@ -42,6 +42,8 @@ KernelTerms decode_terms(const Datasheet& gpu, DecodeKernel kernel, const Heads&
   if (!split) tokens_per_sm = std::max(tokens_per_sm, context / real(decode.sequences));
   terms.compute = tokens_per_sm * token_time(gpu, heads);
   terms.flops = Flops(4.0 * context * real(heads.q * heads.dim));
+  terms.at_peak = terms.flops / attention_peak(gpu, decode.kv_element);
+  terms.fresh = Bytes(2.0 * real(heads.kv * heads.dim) * context * real(decode.kv_element));
   terms.bytes = Bytes(real(heads.dim) * (2.0 * real(decode.kv_element) * context * real(heads.kv) +
                                          4.0 * real(decode.sequences * heads.q)));
   // O, m and l of each part and q head in fp32, written and read.
@@ -61,6 +63,10 @@ KernelCost decode_attention(const Gpu& gpu, DecodeKernel kernel, const Heads& he
 std::array<std::int64_t, 4> attention_shape(const Heads& heads) {
   constexpr std::int64_t shared = 16;  // Four octaves: further than any two head counts matter.
   return {heads.dim, heads.q, heads.kv, heads.q > heads.kv ? shared : 1};
+}
+
+FlopsPerSecond attention_peak(const Datasheet& gpu, std::int64_t kv_element) {
+  return kv_element == 1 ? std::max(gpu.peak_8bit, gpu.peak_16bit) : gpu.peak_16bit;
 }
 
 std::string_view kv_precision(std::int64_t kv_element) {

@@ -16,6 +16,16 @@ constexpr double element = 2.0;  ///< Bytes of a 16-bit value.
 
 }  // namespace
 
+const KernelFit& fit_of_load(const KernelFits& fits, std::string_view precision,
+                             std::string_view load) {
+  const std::string exact = fmt::format("{} {}", precision, load);
+  if (fits.contains(exact)) return fit_of(fits, exact);
+  const auto other = std::ranges::find_if(fits, [&](const auto& entry) {
+    return entry.first.starts_with(fmt::format("{} ", precision));
+  });
+  return other != fits.end() ? other->second : fit_of(fits, exact);
+}
+
 KernelTerms expert_terms(const Datasheet& gpu, const models::ExpertLayers& layers,
                          std::int64_t tokens) {
   const double local = real(layers.experts) / real(layers.expert);
@@ -30,8 +40,11 @@ KernelTerms expert_terms(const Datasheet& gpu, const models::ExpertLayers& layer
   KernelTerms terms;
   terms.compute = Flops(6.0 * padded * hidden * inner) / gpu.peak(layers.precision);
   terms.flops = useful;
-  terms.bytes = Bytes(met * 3.0 * hidden * inner * weight_bytes_per_element(layers.precision) +
-                      rows * per_row * element);
+  terms.at_peak = useful / gpu.peak(layers.precision);
+  const Bytes expert(3.0 * hidden * inner * weight_bytes_per_element(layers.precision));
+  // However tokens choose, each chooses different experts.
+  terms.fresh = std::min(met, real(layers.experts_per_token) / real(layers.expert)) * expert;
+  terms.bytes = met * expert + Bytes(rows * per_row * element);
   return terms;
 }
 
@@ -39,17 +52,10 @@ ExpertPricer::ExpertPricer(const Gpu& gpu, const models::ExpertLayers& layers,
                            std::string_view load)
     : gpu_(gpu),
       layers_(layers),
-      fit_(fit_of(gpu.experts, fmt::format("{} {}", models::name(layers.precision), load))),
-      measured_(gpu.experts.contains(fmt::format("{} {}", models::name(layers.precision), load))) {
-  // What another load leaves of the same kernel is close; what another precision leaves is of
-  // another kernel.
-  const std::string precision = fmt::format("{} ", models::name(layers.precision));
-  const bool same_kernel = std::ranges::any_of(
-      gpu.experts, [&](const auto& entry) { return entry.first.starts_with(precision); });
-  if (same_kernel)
-    slice_ = slice_of(fit_, {layers.hidden_size, layers.intermediate_size, layers.experts_per_token,
-                             layers.experts, layers.tensor, layers.expert});
-}
+      fit_(fit_of_load(gpu.experts, models::name(layers.precision), load)),
+      measured_(gpu.experts.contains(fmt::format("{} {}", models::name(layers.precision), load))),
+      slice_(slice_of(fit_, {layers.hidden_size, layers.intermediate_size, layers.experts_per_token,
+                             layers.experts, layers.tensor, layers.expert})) {}
 
 KernelCost ExpertPricer::operator()(std::int64_t tokens) const {
   Correction correction = slice_.at(real(tokens));

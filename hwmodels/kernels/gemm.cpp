@@ -57,9 +57,14 @@ Bytes quantisation_bytes(const GemmShape& shape) {
   return Bytes(3.0 * real(shape.m) * real(shape.k));
 }
 
-KernelTerms terms(const GemmShape& shape, Seconds tile_time) {
-  return {0.0, tile_time, Flops(2.0 * real(shape.m) * real(shape.n) * real(shape.k)),
-          gemm_bytes(shape) + quantisation_bytes(shape), quantisation_bytes(shape)};
+KernelTerms terms(const Datasheet& gpu, const GemmShape& shape, Seconds tile_time) {
+  const Flops flops(2.0 * real(shape.m) * real(shape.n) * real(shape.k));
+  return {.compute = tile_time,
+          .flops = flops,
+          .bytes = gemm_bytes(shape) + quantisation_bytes(shape),
+          .apart = quantisation_bytes(shape),
+          .at_peak = flops / gpu.peak(shape.precision),
+          .fresh = Bytes(weight_bytes_per_element(shape.precision) * real(shape.n * shape.k))};
 }
 
 }  // namespace
@@ -88,7 +93,7 @@ Seconds gemm_tile_time(const Datasheet& gpu, const GemmShape& shape) {
 }
 
 KernelTerms gemm_terms(const Datasheet& gpu, const GemmShape& shape) {
-  return terms(shape, gemm_tile_time(gpu, shape));
+  return terms(gpu, shape, gemm_tile_time(gpu, shape));
 }
 
 KernelCost gemm(const Gpu& gpu, const GemmShape& shape) {
@@ -109,7 +114,7 @@ KernelCost GemmPricer::operator()(std::int64_t m) {
     bucket_ = bucket;
     by_split_ = tile_times(gpu_, shape_);
   }
-  KernelTerms account = terms(shape_, best_split(gpu_, shape_, by_split_));
+  KernelTerms account = terms(gpu_, shape_, best_split(gpu_, shape_, by_split_));
   const Correction correction = slice_.at(real(m));
   if (!narrow(shape_.precision) || shape_.input == InputQuantization::dynamic)
     return corrected(gpu_, fit_, account, correction);
@@ -119,6 +124,7 @@ KernelCost GemmPricer::operator()(std::int64_t m) {
   KernelCost cost = corrected(gpu_, fit_, account, correction);
   cost.time -= correction.factor * dynamic_launch_;
   cost.provenance = std::max(cost.provenance, Provenance::fitted);
+  cost.time = std::max(cost.time, fastest(gpu_, account));
   if (shape_.input == InputQuantization::streaming) {
     cost.time += roofline(gpu_, fit_of(gpu_.elementwise, "other"), {.bytes = quantisation}).time;
     cost.bytes += quantisation;

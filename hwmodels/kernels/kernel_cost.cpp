@@ -13,12 +13,23 @@ KernelCost roofline(const Datasheet& gpu, const KernelFit& fit, const KernelTerm
           fit.from_datasheet ? Provenance::datasheet : Provenance::fitted};
 }
 
+Seconds fastest(const Datasheet& gpu, const KernelTerms& terms) {
+  return std::max(terms.at_peak, terms.fresh / gpu.bandwidth);
+}
+
+KernelCost corrected(const Datasheet& gpu, const KernelTerms& terms, KernelCost cost,
+                     const Correction& correction) {
+  cost.time *= correction.factor;
+  if (correction.on_grid && cost.provenance != Provenance::datasheet)
+    cost.provenance = Provenance::measured;
+  else
+    cost.time = std::max(cost.time, fastest(gpu, terms));
+  return cost;
+}
+
 KernelCost corrected(const Datasheet& gpu, const KernelFit& fit, const KernelTerms& terms,
                      const Correction& correction) {
-  KernelCost cost = roofline(gpu, fit, terms);
-  cost.time *= correction.factor;
-  if (correction.on_grid) cost.provenance = Provenance::measured;
-  return cost;
+  return corrected(gpu, terms, roofline(gpu, fit, terms), correction);
 }
 
 GridSlice slice_of(const KernelFit& fit, std::initializer_list<std::int64_t> shape) {

@@ -19,15 +19,28 @@ struct KernelTerms {
   Seconds compute{};    ///< At peak rates, on the busiest SM.
   Flops flops{};
   Bytes bytes{};
-  Bytes apart{};  ///< Of `bytes`, those that another kernel of the call moves by itself.
+  Bytes apart{};      ///< Of `bytes`, those that another kernel of the call moves by itself.
+  Seconds at_peak{};  ///< `flops` at the tensor cores' full rate.
+  Bytes fresh{};      ///< Of `bytes`, those that no cache keeps from step to step: weights and KV.
 };
+
+/// More than the caches of any GPU hold, read and written: twice the 128 MB of the largest L2.
+inline constexpr Bytes most_cached(256e6);
+
+/// What no call in a serving step can be faster than: its FLOPs at peak, or its fresh bytes at the
+/// full bandwidth of HBM. A kernel measured alone, again and again, can: its weights stay in L2.
+[[nodiscard]] Seconds fastest(const Datasheet& gpu, const KernelTerms& terms);
 
 /// launch + block_overhead · blocks / SMs + max(compute / e_c, (bytes − apart) / (bandwidth · e_m))
 /// + apart / (bandwidth · e_a).
 [[nodiscard]] KernelCost roofline(const Datasheet& gpu, const KernelFit& fit,
                                   const KernelTerms& terms);
 
-/// roofline() times what the grid says, which also decides the provenance.
+/// A price times what the grid says, which also decides the provenance: where that is not of
+/// measurements, no less than fastest().
+[[nodiscard]] KernelCost corrected(const Datasheet& gpu, const KernelTerms& terms, KernelCost cost,
+                                   const Correction& correction);
+/// The same of roofline().
 [[nodiscard]] KernelCost corrected(const Datasheet& gpu, const KernelFit& fit,
                                    const KernelTerms& terms, const Correction& correction);
 

@@ -54,10 +54,12 @@ void add_projections(KernelTerms& terms, const Datasheet& gpu,
       2.0 * (tokens * (weights.q + weights.kv_down + weights.o) + kv_up_tokens * weights.kv_up));
   terms.flops += flops;
   terms.compute += flops / gpu.peak(layers.precision);
+  terms.at_peak = terms.compute;
   const double activations =
       tokens * (3.0 * real(layers.hidden_size) + 2.0 * weights.q / real(layers.hidden_size));
-  terms.bytes +=
-      Bytes(weights.all() * weight_bytes_per_element(layers.precision) + activations * element);
+  const Bytes read(weights.all() * weight_bytes_per_element(layers.precision));
+  terms.fresh += read;
+  terms.bytes += read + Bytes(activations * element);
 }
 
 /// K/V blocks that one SM walks, times SMs, when thread blocks fill it one at a time.
@@ -81,11 +83,13 @@ KernelTerms mla_prefill_terms(const Datasheet& gpu, const models::LatentAttentio
   KernelTerms terms;
   terms.flops = Flops(2.0 * queries * keys * heads * widths);
   terms.compute = terms.flops / gpu.peak_16bit;
+  terms.at_peak = terms.compute;
   // Q and O of heads; K and V of heads, past ones included; the latents into the cache.
   const double all_keys = real(batch * (past_tokens + new_tokens));
   const double latents = real(dims.kv_lora_rank + dims.qk_rope_head_dim);
   terms.bytes = Bytes((queries + all_keys) * heads * widths * element +
                       all_keys * latents * real(kv_element));
+  terms.fresh = Bytes(real(batch * past_tokens) * latents * real(kv_element));
   if (projections) add_projections(terms, gpu, layers, queries, all_keys);
   return terms;
 }
@@ -100,8 +104,9 @@ KernelTerms mla_decode_terms(const Datasheet& gpu, const models::LatentAttention
   KernelTerms terms;
   terms.flops = Flops(2.0 * real(context) * heads * (2.0 * latent + rope));
   terms.compute = terms.flops / gpu.peak_16bit;
-  terms.bytes = Bytes(real(context) * (latent + rope) * real(kv_element) +
-                      real(sequences) * heads * (2.0 * latent + rope) * element);
+  terms.at_peak = terms.compute;
+  terms.fresh = Bytes(real(context) * (latent + rope) * real(kv_element));
+  terms.bytes = terms.fresh + Bytes(real(sequences) * heads * (2.0 * latent + rope) * element);
   if (gpu.shared_memory_per_sm < flash_mla_shared_memory)
     terms.blocks = triton_steps(gpu, layers.q_heads, sequences, context);
   if (projections) add_projections(terms, gpu, layers, real(sequences), real(sequences));
@@ -126,8 +131,7 @@ MlaPricer::Fit MlaPricer::choose(const KernelFits& fits) const {
   if (Fit exact = fit(fmt::format("{} {}", kv, models::name(layers_.precision)), true); exact.fit)
     return exact;
   if (Fit attention = fit(fmt::format("{} attention", kv), false); attention.fit) return attention;
-  const KernelFit& near = fit_of(fits, fmt::format("{} {}", kv, models::name(layers_.precision)));
-  return {&near, false, !fits.contains("bfloat16 attention"), slice_of(near, {layers_.q_heads})};
+  return {&fit_of(fits, "usual"), false, true, {}};
 }
 
 KernelCost MlaPricer::price(const Fit& fit, const KernelTerms& terms, double batch, double length,
@@ -141,6 +145,8 @@ KernelCost MlaPricer::price(const Fit& fit, const KernelTerms& terms, double bat
   rest.compute -= terms.compute;
   rest.flops -= terms.flops;
   rest.bytes -= terms.bytes;
+  rest.at_peak -= terms.at_peak;
+  rest.fresh -= terms.fresh;
   const KernelCost products =
       roofline(gpu_, fit_of(gpu_.gemm, models::name(layers_.precision)), rest);
   return {cost.time + products.time, whole.flops, whole.bytes, Provenance::fitted};

@@ -48,6 +48,12 @@ std::int64_t floor_sum(std::int64_t count, std::int64_t divisor, std::int64_t st
   return sum;
 }
 
+/// KV of earlier steps. What was computed just now may still be in L2.
+Bytes past_bytes(const Heads& heads, const Prefill& prefill) {
+  return Bytes(real(2 * heads.kv * heads.dim * prefill.kv_element) * real(prefill.batch) *
+               real(prefill.past_tokens));
+}
+
 /// K/V blocks met by all query blocks of one group of heads, and by the last of them, when fully
 /// masked ones are skipped. A query has `group` rows of a query block, one per head.
 struct BlockCount {
@@ -101,6 +107,8 @@ KernelTerms later_flash_terms(const Datasheet& gpu, bool overlapped, const Tile&
   terms.compute = std::max(head_count / real(gpu.sms) * count.total, count.longest) * per_tile;
   terms.flops =
       Flops(4.0 * head_count * count.total * real(tile.queries * tile.keys) * real(heads.dim));
+  terms.at_peak = terms.flops / attention_peak(gpu, prefill.kv_element);
+  terms.fresh = past_bytes(heads, prefill);
   // Q and O; K and V read. The update of the cache is a kernel of its own: it reads the new K and V
   // and writes them.
   const std::int64_t values =
@@ -138,6 +146,8 @@ KernelTerms first_flash_terms(const Datasheet& gpu, const Heads& heads, const Pr
   terms.blocks = real(heads.q * prefill.batch);
   terms.compute = tiles / real(gpu.sms) * (time.mma + time.exponentials + exchange + rescale);
   terms.flops = Flops(4.0 * tiles * real(tile.queries * tile.keys * dim));
+  terms.at_peak = terms.flops / attention_peak(gpu, prefill.kv_element);
+  terms.fresh = past_bytes(heads, prefill);
   // Per tile Q read, O read and written; l and m (fp32) read and written. K and V once per q head.
   terms.bytes = Bytes(real(heads.q * prefill.batch) * real(2 * keys * dim * element) +
                       tiles * real(tile.queries * (3 * dim * element + 16)));

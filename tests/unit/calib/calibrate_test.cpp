@@ -35,6 +35,7 @@ struct Ceiling {
 /// The error of every fit of a kernel on rows held out of it.
 void check_fits(const hw::KernelFits& fits, const std::string& kernel, const Ceiling& ceiling) {
   for (const auto& [variant, fit] : fits) {
+    if (fit.from_datasheet) continue;
     INFO(kernel << " " << variant);
     CHECK(fit.error.median <= ceiling.median);
     CHECK(fit.error.p90 <= ceiling.p90);

@@ -125,6 +125,7 @@ TEST_CASE("every kernel names its shapes and axes as its fits do", "[calib]") {
   for (const Kernel kernel : {Kernel::gemm, Kernel::prefill_attention, Kernel::decode_attention,
                               Kernel::experts, Kernel::mla_prefill, Kernel::mla_decode}) {
     for (const auto& [variant, fit] : calib::fits_of(gpu, kernel)) {
+      if (fit.from_datasheet) continue;
       INFO(calib::name(kernel) << " " << variant);
       REQUIRE(fit.grid != nullptr);
       CHECK(fit.grid->shape_names() == calib::shape_names(kernel));

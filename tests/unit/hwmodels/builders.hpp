@@ -48,7 +48,8 @@ inline KernelFit with_grid(KernelFit fit, std::vector<std::string> shape_names,
   return fit;
 }
 
-/// A GPU of round numbers whose every kernel has one fit.
+/// A GPU of round numbers whose every kernel has one fit, at 16 bit and for all that was not
+/// measured.
 inline Gpu round_gpu(const KernelFit& fit) {
   Gpu gpu;
   static_cast<Datasheet&>(gpu) = round_sheet();
@@ -59,6 +60,9 @@ inline Gpu round_gpu(const KernelFit& fit) {
   gpu.mla_prefill.emplace("bfloat16 bfloat16", fit);
   gpu.mla_decode.emplace("bfloat16 bfloat16", fit);
   gpu.elementwise.emplace("other", fit);
+  for (KernelFits* fits : {&gpu.gemm, &gpu.prefill_attention, &gpu.decode_attention, &gpu.experts,
+                           &gpu.mla_prefill, &gpu.mla_decode, &gpu.elementwise})
+    fits->emplace("usual", fit);
   return gpu;
 }
 

@@ -97,3 +97,20 @@ TEST_CASE("another load than the one measured is off the grid", "[hwmodels]") {
   CHECK(ExpertPricer(gpu, layers(), "balanced")(100).provenance == Provenance::measured);
   CHECK(ExpertPricer(gpu, layers(), "power_law_1.2")(100).provenance == Provenance::fitted);
 }
+
+TEST_CASE("an expert load that was not measured takes another of the same precision",
+          "[hwmodels]") {
+  const auto launched = [](double seconds) {
+    KernelFit fit;
+    fit.launch = Seconds(seconds);
+    return fit;
+  };
+  KernelFits fits;
+  fits.emplace("usual", launched(3.0));
+  fits.emplace("bfloat16 power_law_1.2", launched(1.0));
+  fits.emplace("fp8 balanced", launched(2.0));
+  CHECK(fit_of_load(fits, "bfloat16", "balanced").launch.value() == 1.0);
+  CHECK(fit_of_load(fits, "fp8", "power_law_1.2").launch.value() == 2.0);
+  CHECK(fit_of_load(fits, "fp8_block", "balanced").launch.value() == 3.0);
+  CHECK(fit_of_load(fits, "mxfp4", "balanced").launch.value() == 3.0);
+}

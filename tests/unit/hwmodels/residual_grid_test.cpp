@@ -135,14 +135,41 @@ TEST_CASE("gaps between measured points of a shape are filled and count as measu
 }
 
 TEST_CASE("points beyond the last measured one take its ratio, off the grid", "[hwmodels]") {
-  ResidualGrid grid({"h"}, {{"batch", {1, 4}}, {"length", {1, 16}}});
+  ResidualGrid grid({"h"}, {{"batch", {1, 4}}, {"length", {1, 16, 256}}});
   grid.add(Sizes{8}, Sizes{1, 1}, 2.0);
   grid.add(Sizes{8}, Sizes{1, 16}, 3.0);
   grid.add(Sizes{8}, Sizes{4, 1}, 5.0);
   const hw::GridSlice slice = grid.slice(Sizes{8});
-  CHECK(slice.at(4, 16).factor == Approx(5.0));
+  CHECK(slice.at(1, 256).factor == Approx(3.0));
+  CHECK_FALSE(slice.at(1, 256).on_grid);
+  // Beside two measured points: the mean of their logarithms.
+  CHECK(slice.at(4, 16).factor == Approx(std::sqrt(5.0 * 3.0)));
   CHECK_FALSE(slice.at(4, 16).on_grid);
   CHECK(slice.at(1, 4).on_grid);
+}
+
+TEST_CASE("a shape's last ratio holds where only others were measured, off the grid",
+          "[hwmodels]") {
+  ResidualGrid grid({"n"}, {{"m", {1, 2, 4}}});
+  for (const std::int64_t n : {64, 128, 256})
+    for (const std::int64_t m : {1, 2}) grid.add(Sizes{n}, Sizes{m}, 1.0);
+  grid.add(Sizes{64}, Sizes{4}, 10.0);
+  grid.add(Sizes{256}, Sizes{4}, 10.0);
+  CHECK(at(grid, {128}, 4) == Approx(1.0).epsilon(0.05));
+  CHECK(grid.slice(Sizes{128}).at(2).on_grid);
+  CHECK_FALSE(grid.slice(Sizes{128}).at(4).on_grid);
+  CHECK(grid.slice(Sizes{64}).at(4).on_grid);
+}
+
+TEST_CASE("a shape between others is on the grid only where those around it were measured",
+          "[hwmodels]") {
+  ResidualGrid grid({"n"}, {{"m", {1, 2}}});
+  for (const std::int64_t n : {64, 128, 256}) grid.add(Sizes{n}, Sizes{1}, 1.0);
+  grid.add(Sizes{128}, Sizes{2}, 1.0);
+  grid.add(Sizes{256}, Sizes{2}, 1.0);
+  CHECK(grid.slice(Sizes{180}).at(2).on_grid);
+  CHECK(grid.slice(Sizes{90}).at(1).on_grid);
+  CHECK_FALSE(grid.slice(Sizes{90}).at(2).on_grid);
 }
 
 TEST_CASE("no grid is a factor of one, off the grid", "[hwmodels]") {
@@ -170,20 +197,31 @@ TEST_CASE("the text of a grid reads back to the same text and the same ratios", 
 }
 
 TEST_CASE("bad text of a grid is refused with its line", "[hwmodels]") {
-  const auto refused = [](const std::string& text, const std::string& message) {
-    CHECK_THROWS_WITH(ResidualGrid::from_text(text), Contains(message));
+  const auto refused = [](const std::string& text, std::size_t line, const std::string& message) {
+    INFO(text);
+    try {
+      [[maybe_unused]] const ResidualGrid grid = ResidualGrid::from_text(text);
+      FAIL("accepted");
+    } catch (const hw::GridTextError& e) {
+      CHECK(e.line() == line);
+      CHECK_THAT(e.what(), Contains(message));
+    }
   };
-  refused("", "a grid begins with");
-  refused("shape n\n", "a grid begins with");
-  refused("axis m 1 2\n", "a grid begins with");
-  refused("shape n\naxis a 1\naxis b 1\naxis c 1\n", "one or two 'axis …'");
-  refused("shape n\naxis m 4 2\n", "grid line 2: an axis must rise");
-  refused("shape n\naxis m 1 x\n", "grid line 2: 'x' is not a positive whole number");
-  refused("shape n\naxis m 1 2\n64 : 1000\n", "grid line 3: 1 sizes, a colon and 2 ratios wanted");
-  refused("shape n\naxis m 1\n64 1000 1\n", "grid line 3:");
-  refused("shape n\naxis m 1\n64 : 0\n", "grid line 3: '0' is not a positive whole number");
-  refused("shape n\naxis m 1\n64 : 1.5\n", "grid line 3: '1.5'");
-  refused("shape n\naxis m 1\n64 : 1\n64 : 2\n", "grid line 4: this shape is given twice");
+  refused("", 1, "a grid begins with");
+  refused("shape n\n", 1, "a grid begins with");
+  refused("axis m 1 2\n", 1, "a grid begins with");
+  refused("shape a b c d e f g h\naxis m 1\n1 1 1 1 1 1 1 1 : 1\n", 2, "1 to 7 sizes");
+  refused("shape n\naxis a 1\naxis b 1\naxis c 1\n", 4, "one or two 'axis …'");
+  refused("shape n\naxis m 4 2\n", 2, "an axis must rise");
+  refused("shape n\naxis m 1 x\n", 2, "'x' is not a whole number from 1");
+  refused("shape n\naxis m 1 2\n", 2, "a grid holds at least one shape");
+  refused("shape n\naxis m 1 2\n64 : 1000\n", 3, "1 sizes, a colon and 2 ratios wanted");
+  refused("shape n\naxis m 1\n64 1000 1\n", 3, "wanted");
+  refused("shape n\naxis m 1\n64 : 0\n", 3, "'0' is not a whole number from 1 to 1000000");
+  refused("shape n\naxis m 1\n64 : 9223372036854775807\n", 3, "'9223372036854775807'");
+  refused("shape n\naxis m 1\n64 : 1.5\n", 3, "'1.5'");
+  refused("shape n\naxis m 1\n64 : -\n", 3, "nothing was measured of this shape");
+  refused("shape n\naxis m 1\n64 : 1\n64 : 2\n", 4, "this shape is given twice");
 }
 
 TEST_CASE("a ratio off the axes or not positive is our bug", "[hwmodels]") {

@@ -1,6 +1,7 @@
 #include <catch2/catch.hpp>
 
 #include "hwmodels/kernels/elementwise.hpp"
+#include "hwmodels/kernels/gemm.hpp"
 #include "hwmodels/kernels/kernel_cost.hpp"
 #include "tests/unit/hwmodels/builders.hpp"
 
@@ -66,30 +67,59 @@ TEST_CASE("a streaming kernel that was measured by name has its own grid", "[hwm
         Approx(3e-6 + 1e6 / (1e12 * 0.8)));
 }
 
-TEST_CASE("a precision that was not measured falls back to the next wider one", "[hwmodels]") {
+TEST_CASE("a precision that was not measured is priced by the usual fit", "[hwmodels]") {
   KernelFits fits;
+  fits.emplace("usual", launched(Seconds(1.0)));
+  fits.emplace("bfloat16", launched(Seconds(16.0)));
+  fits.emplace("fp8", launched(Seconds(8.0)));
   const auto launch = [&](const char* key) { return fit_of(fits, key).launch.value(); };
-  const auto add = [&](const char* key, double seconds) {
-    fits.emplace(key, launched(Seconds(seconds)));
-  };
-  add("bfloat16", 16.0);
   CHECK(launch("bfloat16") == 16.0);
-  CHECK(launch("fp8") == 16.0);
-  CHECK(launch("fp8_block") == 16.0);
-  CHECK(launch("mxfp4") == 16.0);
-  add("fp8", 8.0);
   CHECK(launch("fp8") == 8.0);
-  CHECK(launch("fp8_block") == 8.0);
-  CHECK(launch("mxfp4") == 16.0);
+  CHECK(launch("fp8_block") == 1.0);
+  CHECK(launch("mxfp4") == 1.0);
 }
 
-TEST_CASE("an expert load that was not measured takes another of the same precision",
-          "[hwmodels]") {
+TEST_CASE("a streaming kernel that was not measured is priced by all of them", "[hwmodels]") {
   KernelFits fits;
-  fits.emplace("bfloat16 power_law_1.2", launched(Seconds(1.0)));
-  fits.emplace("fp8 balanced", launched(Seconds(2.0)));
-  CHECK(fit_of(fits, "bfloat16 balanced").launch.value() == 1.0);
-  CHECK(fit_of(fits, "fp8 power_law_1.2").launch.value() == 2.0);
-  CHECK(fit_of(fits, "fp8_block balanced").launch.value() == 2.0);
-  CHECK(fit_of(fits, "mxfp4 balanced").launch.value() == 1.0);
+  fits.emplace("usual", launched(Seconds(1.0)));
+  CHECK(fit_of(fits, "norm").launch.value() == 1.0);
+  fits.emplace("other", launched(Seconds(2.0)));
+  CHECK(fit_of(fits, "norm").launch.value() == 2.0);
+}
+
+TEST_CASE(
+    "a precision that was not measured has the constants of the next wider one, as of a datasheet",
+    "[hwmodels]") {
+  const Gpu gpu = load_gpu("h100_sxm");
+  const KernelFit& block = fit_of(gpu.gemm, "fp8_block");
+  CHECK(block.launch == gpu.gemm.at("fp8").launch);
+  CHECK(block.from_datasheet);
+  CHECK(fit_of(gpu.experts, "mxfp4 balanced").grid == nullptr);
+  // What tiles and splits leave of fp8 is kept, and does not count as measured.
+  CHECK(block.grid == gpu.gemm.at("fp8").grid);
+  CHECK(gemm(gpu, {64, 4096, 4096, models::Precision::fp8_block}).provenance ==
+        Provenance::datasheet);
+  CHECK(block.error.median == gpu.gemm.at("usual").error.median);
+  CHECK(fit_of(gpu.experts, "mxfp4 balanced").launch == gpu.experts.at("bfloat16 balanced").launch);
+}
+
+TEST_CASE("a GPU calibrated at one precision prices others from the datasheet", "[hwmodels]") {
+  const Gpu rtx = load_gpu("rtx_4090");
+  const GemmShape wide{64, 4096, 4096, models::Precision::bfloat16};
+  GemmShape narrow = wide;
+  narrow.precision = models::Precision::fp8;
+  CHECK(gemm(rtx, wide).provenance == Provenance::measured);
+  CHECK(gemm(rtx, narrow).provenance == Provenance::datasheet);
+}
+
+TEST_CASE("off the grid a price is no less than peak and bandwidth allow, on it what was measured",
+          "[hwmodels]") {
+  const Datasheet sheet = round_sheet();
+  const KernelTerms terms{
+      .flops = Flops(1e9), .bytes = Bytes(2e6), .at_peak = Seconds(1e-5), .fresh = Bytes(1e6)};
+  CHECK(fastest(sheet, terms) == Seconds(1e-5));
+  CHECK(fastest(sheet, {.fresh = Bytes(1e8)}).value() == Approx(1e-4));
+  const KernelFit fit = ideal_fit();
+  CHECK(corrected(sheet, fit, terms, {0.1, true}).time.value() == Approx(2e-7));
+  CHECK(corrected(sheet, fit, terms, {0.1, false}).time == Seconds(1e-5));
 }
