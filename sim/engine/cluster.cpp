@@ -10,7 +10,7 @@ Cluster::Cluster(Scenario& scenario) : scenario_(scenario) {
   const Policies policies = builtin_policies();
   log_.token_gaps.resize(scenario.traffic.classes.size());
   next_.resize(scenario.traffic.sources.size());
-  router_ = policies.router.at(scenario.cluster.router).make();
+  router_ = policies.router.at(scenario.cluster.router).make({.seed = scenario.seed});
   for (std::int64_t i = 0; i < scenario.cluster.replicas; ++i)
     instances_.push_back(std::make_unique<Instance>(
         Instance::Wiring{.simulation = simulation_,
@@ -98,11 +98,12 @@ void Cluster::route(std::uint32_t request) {
     for (std::size_t i = 0; i < instances_.size(); ++i)
       if (any || instances_[i]->up()) {
         candidates_.push_back(i);
-        views_.push_back({.outstanding = instances_[i]->outstanding()});
+        views_.push_back(instances_[i]->view());
       }
     if (!candidates_.empty()) break;
   }
-  const std::size_t chosen = router_->route(views_);
+  const std::size_t chosen =
+      router_->route({.id = request, .prompt_tokens = log_.records[request].prompt_tokens}, views_);
   TOKENLINE_CHECK(chosen < candidates_.size(), "router '{}' chose {} of {} replicas",
                   scenario_.cluster.router, chosen, candidates_.size());
   instances_[candidates_[chosen]]->enqueue(request);

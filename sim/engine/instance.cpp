@@ -16,6 +16,7 @@ Instance::Instance(Wiring wiring)
       restart_delay_(wiring.restart_delay),
       index_(wiring.index),
       pool_(memory_.front().blocks),
+      waiting_(store_),
       idle_(cost_.stages()),
       stage_free_(cost_.stages()),
       stage_times_(cost_.stages()) {
@@ -209,12 +210,26 @@ void Instance::deliver_prefills(MicroBatch& batch) {
 void Instance::recover() {
   down_ = false;
   const TimePoint now = simulation_.now();
-  for (const SequenceId id : waiting_)
-    record(store_[id]).parts[Part::restart] += now - store_[id].since;
+  for (std::size_t i = 0; i < waiting_.size(); ++i) {
+    const Sequence& sequence = store_[waiting_[i]];
+    record(sequence).parts[Part::restart] += now - sequence.since;
+  }
   decided_ = now;
   if (waiting_.empty()) return;
   decide_at_ = now;
   wait_for(now, Phase::decision);
+}
+
+ReplicaView Instance::view() const {
+  std::int64_t queued = waiting_.tokens();
+  if (partial_ != no_sequence)
+    queued += store_[partial_].prefill_tokens - store_[partial_].scheduled;
+  return {.outstanding = outstanding_,
+          .queued_tokens = queued,
+          .used_blocks = pool_.used(),
+          .block_size = limits_.block_size,
+          .prefilled_tokens = stats_.prefilled_tokens,
+          .prefill_time = prefill_time_};
 }
 
 InstanceStats Instance::stats() const {

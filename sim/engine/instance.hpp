@@ -15,6 +15,7 @@
 #include "sim/engine/memory_plan.hpp"
 #include "sim/engine/micro_batch.hpp"
 #include "sim/engine/request_log.hpp"
+#include "sim/engine/waiting_queue.hpp"
 #include "sim/kernel/simulation.hpp"
 
 namespace tokenline {
@@ -46,6 +47,8 @@ class Instance final : private SchedulerView {
   /// Requests sent here that have not ended.
   [[nodiscard]] std::int64_t outstanding() const { return outstanding_; }
   [[nodiscard]] bool up() const { return !down_; }
+  /// What a router may know of it now.
+  [[nodiscard]] ReplicaView view() const;
   /// Counters up to the end of the last step or restart under way, or up to now without one.
   [[nodiscard]] InstanceStats stats() const;
   [[nodiscard]] const KvPool& pool() const { return pool_; }
@@ -180,7 +183,7 @@ class Instance final : private SchedulerView {
   SequenceStore store_;
   KvPool pool_;
   std::vector<MicroBatch> micro_batches_;
-  std::deque<SequenceId> waiting_;
+  WaitingQueue waiting_;
   /// The first so many of `waiting_` are there for the scheduler: before a decision those that it
   /// sees, after it those that the next one will see at least.
   std::int64_t visible_ = 0;
@@ -217,6 +220,7 @@ class Instance final : private SchedulerView {
   std::array<Duration, 4> waited_{};    ///< By Blocked: prefix sums, as of the last decision.
 
   InstanceStats stats_;
+  Duration prefill_time_{};  ///< ReplicaView::prefill_time.
 };
 
 }  // namespace tokenline

@@ -162,6 +162,8 @@ void Instance::count_step(const Passage& passage) {
   stats_.price_error += passage.price.error;
   stats_.off_grid += passage.price.off_grid;
   stats_.prefilled_tokens += new_tokens;
+  if (new_tokens > 0)
+    prefill_time_ += passage.host + passage.gpu / static_cast<std::int64_t>(cost_.stages());
   const double seconds = to_seconds(time).value();
   stats_.running_seconds += seconds * static_cast<double>(in_batches());
   stats_.waiting_seconds += seconds * static_cast<double>(queue_length());

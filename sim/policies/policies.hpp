@@ -8,7 +8,7 @@ namespace tokenline {
 
 /// Every policy a scenario can name, by kind.
 struct Policies {
-  Registry<Router> router;
+  Registry<Router, RouterSetup> router;
   Registry<Scheduler> scheduler;
 };
 

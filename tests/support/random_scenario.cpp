@@ -168,9 +168,9 @@ std::string draw_head(Dice& dice, std::uint64_t seed) {
       "  max_retries: {}\n",
       seed, seed, dice.word({"llama-2-7b", "llama-3.1-8b"}),
       dice.word({"a100_sxm_80gb", "h100_sxm"}), dice.between(1, 3),
-      dice.word({"least_outstanding", "round_robin"}), dice.among<std::int64_t>({1, 1, 2, 3, 4}),
-      dice.among<std::int64_t>({1, 10, 100, 1000}), dice.one_in(5) ? "lose" : "retry",
-      dice.between(0, 2));
+      dice.word({"least_outstanding", "round_robin", "power_of_two", "least_kv", "slo_aware"}),
+      dice.among<std::int64_t>({1, 1, 2, 3, 4}), dice.among<std::int64_t>({1, 10, 100, 1000}),
+      dice.one_in(5) ? "lose" : "retry", dice.between(0, 2));
   if (dice.one_in(4))
     yaml += fmt::format("measure: {{from: {} ms, to: {} ms}}\n", dice.between(0, 100),
                         dice.between(101, 2000));

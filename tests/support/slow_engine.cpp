@@ -14,7 +14,8 @@ class SlowCluster {
  public:
   explicit SlowCluster(Scenario& scenario)
       : scenario_(scenario),
-        router_(builtin_policies().router.at(scenario.cluster.router).make()),
+        router_(
+            builtin_policies().router.at(scenario.cluster.router).make({.seed = scenario.seed})),
         world_{.scenario = scenario,
                .events = events_,
                .run = run_,
@@ -66,8 +67,9 @@ class SlowCluster {
     if (candidates.empty())
       for (std::size_t i = 0; i < replicas_.size(); ++i) candidates.push_back(i);
     std::vector<ReplicaView> views;
-    for (const std::size_t i : candidates) views.push_back({replicas_[i]->outstanding()});
-    replicas_[candidates[router_->route(views)]]->enqueue(request);
+    for (const std::size_t i : candidates) views.push_back(replicas_[i]->view());
+    const RouteRequest asked{.id = request, .prompt_tokens = run_.records[request].prompt_tokens};
+    replicas_[candidates[router_->route(asked, views)]]->enqueue(request);
   }
 
   void crashed(std::uint32_t request) {

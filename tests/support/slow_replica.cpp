@@ -59,6 +59,19 @@ std::int64_t SlowReplica::outstanding() const {
   return all;
 }
 
+ReplicaView SlowReplica::view() const {
+  ReplicaView view{.outstanding = outstanding(),
+                   .used_blocks = pool_.used(),
+                   .block_size = limits_.block_size,
+                   .prefilled_tokens = prefilled_,
+                   .prefill_time = prefilling_};
+  for (const auto& sequence : waiting_) view.queued_tokens += sequence->prefill;
+  for (const SlowBatch& batch : batches_)
+    for (const auto& sequence : batch.running)
+      view.queued_tokens += sequence->prefill - sequence->scheduled;
+  return view;
+}
+
 bool SlowReplica::nothing_runs() const {
   return std::ranges::all_of(batches_, [](const SlowBatch& batch) {
     return std::ranges::all_of(batch.running, [](const auto& s) { return s->finished(); });
@@ -253,6 +266,9 @@ void SlowReplica::launch(SlowStep& step) {
     stage_free_[i] = there;
   }
   step.end = there;
+  for (const auto& piece : step.pieces) prefilled_ += piece.tokens;
+  if (!step.pieces.empty())
+    prefilling_ += step.host + step.gpu / static_cast<std::int64_t>(batches_.size());
   SlowCounts& counts = world_.run.counts;
   ++counts.steps;
   counts.overlapping += in_pipeline_.empty() ? 0 : 1;

@@ -111,6 +111,8 @@ class SlowReplica {
   [[nodiscard]] bool up() const { return up_; }
   /// Requests sent here that have not ended.
   [[nodiscard]] std::int64_t outstanding() const;
+  /// What a router sees of it.
+  [[nodiscard]] ReplicaView view() const;
 
  private:
   // slow_scheduling.cpp: who computes what.
@@ -177,6 +179,8 @@ class SlowReplica {
   Blocked blocked_ = Blocked::nothing;  ///< What the queue has waited for since.
   bool up_ = true;
   std::uint64_t admissions_ = 0;
+  std::int64_t prefilled_ = 0;  ///< Tokens of all steps that started,
+  Duration prefilling_{};       ///< and what those took that had any.
   int decodes_since_calm_ = 0;  ///< Decode steps since the replica was idle or preempted.
 };
 
