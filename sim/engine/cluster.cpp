@@ -5,11 +5,25 @@
 #include <algorithm>
 
 namespace tokenline {
+namespace {
+
+QueueSetup queue_setup(const Scenario& scenario) {
+  QueueSetup setup{.seed = scenario.seed,
+                   .classes = {},
+                   .length_prediction_sigma = scenario.engine.length_prediction_sigma};
+  for (const traffic::RequestClass& c : scenario.traffic.classes)
+    setup.classes.push_back({.name = c.name, .priority = c.priority, .ttft_target = c.slo.ttft});
+  return setup;
+}
+
+}  // namespace
 
 Cluster::Cluster(Scenario& scenario) : scenario_(scenario) {
   const Policies policies = builtin_policies();
   log_.token_gaps.resize(scenario.traffic.classes.size());
   next_.resize(scenario.traffic.sources.size());
+  class_counts_.resize(scenario.traffic.classes.size());
+  const QueueSetup setup = queue_setup(scenario);
   router_ = policies.router.at(scenario.cluster.router).make({.seed = scenario.seed});
   for (std::int64_t i = 0; i < scenario.cluster.replicas; ++i)
     instances_.push_back(std::make_unique<Instance>(
@@ -20,6 +34,7 @@ Cluster::Cluster(Scenario& scenario) : scenario_(scenario) {
                          .cost = *scenario.cost,
                          .memory = scenario.stage_memory,
                          .scheduler = policies.scheduler.at(scenario.engine.scheduler).make(),
+                         .queue = policies.queue.at(scenario.engine.queue_policy).make(setup),
                          .restart_delay = scenario.cluster.restart_delay,
                          .index = static_cast<std::uint32_t>(i)}));
 }
@@ -83,6 +98,7 @@ void Cluster::arrive(std::size_t source, const traffic::Arrival& arrival) {
   record.prompt_tokens = arrival.prompt_tokens;
   record.output_tokens = arrival.output_tokens;
   record.class_index = arrival.class_index;
+  record.class_number = class_counts_[arrival.class_index]++;
   record.source = static_cast<std::uint32_t>(source);
   if (const auto& window = scenario_.measure)
     record.measured = arrival.when >= window->from && (!window->to || arrival.when < *window->to);

@@ -38,6 +38,7 @@ class Cluster final : private InstanceListener {
   Scenario& scenario_;
   Simulation simulation_;
   RequestLog log_;
+  std::vector<std::uint32_t> class_counts_;            ///< Requests that have arrived, by class.
   std::vector<std::optional<traffic::Arrival>> next_;  ///< By source: its arrival in the event set.
   std::unique_ptr<Router> router_;
   std::vector<std::unique_ptr<Instance>> instances_;

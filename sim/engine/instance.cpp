@@ -16,7 +16,7 @@ Instance::Instance(Wiring wiring)
       restart_delay_(wiring.restart_delay),
       index_(wiring.index),
       pool_(memory_.front().blocks),
-      waiting_(store_),
+      waiting_(store_, log_, std::move(wiring.queue), cost_.stages()),
       idle_(cost_.stages()),
       stage_free_(cost_.stages()),
       stage_times_(cost_.stages()) {
@@ -122,6 +122,7 @@ void Instance::look_at_queue() {
   // nothing to do looks at once. With a pipeline the steps under way are what it decides ahead.
   const bool ahead = config_.schedule_ahead && micro_batches_.size() == 1;
   if (!ahead || (running_count_ == 0 && visible_ == 0)) visible_ = queue_length();
+  waiting_.show(static_cast<std::size_t>(visible_));
 }
 
 void Instance::set_slots() {
@@ -183,6 +184,7 @@ void Instance::finish_step(MicroBatch& batch) {
     batch.gaps.decoded(now, log_.token_gaps);
     stats_.emitted_tokens += batch.decoding.size();
     stats_.decoded_tokens += batch.decoding.size();
+    waiting_.decoded(idle_.back());
     batch.decoding.advance();
     for (const SequenceId id : batch.decoding.finished()) {
       Sequence& sequence = store_[id];

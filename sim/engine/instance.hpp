@@ -34,6 +34,7 @@ class Instance final : private SchedulerView {
     const hw::ReplicaCost& cost;
     const std::vector<MemoryPlan>& memory;  ///< By stage.
     std::unique_ptr<Scheduler> scheduler;
+    std::unique_ptr<RequestQueue> queue;  ///< Null for the order in which requests come.
     Duration restart_delay;
     std::uint32_t index;
   };

@@ -133,6 +133,7 @@ void Instance::emit_token(MicroBatch& batch, SequenceId id) {
   RequestRecord& request = record(sequence);
   const TimePoint now = simulation_.now();
   ++stats_.emitted_tokens;
+  waiting_.emitted(sequence);
   ++sequence.generated;
   if (sequence.generated == 1) {
     request.first_token = now;

@@ -212,11 +212,13 @@ void Instance::end_waiting(Sequence& sequence) {
 
 void Instance::begin_decoding(Sequence& sequence) {
   sequence.snapshot = micro_batches_[sequence.micro_batch].decoded;
+  waiting_.decoding(sequence);
 }
 
 void Instance::end_decoding(Sequence& sequence) {
   static constexpr std::array parts{Part::host_gap, Part::decode_floor, Part::decode_stretched,
                                     Part::decode_stalled, Part::pipeline_wait};
+  waiting_.not_decoding(sequence);
   const auto& decoded = micro_batches_[sequence.micro_batch].decoded;
   for (std::size_t i = 0; i < parts.size(); ++i)
     record(sequence).parts[parts[i]] += decoded[i] - sequence.snapshot[i];

@@ -38,10 +38,11 @@ struct RequestRecord {
   /// KV entries thrown away by preemptions, not found again, and computed again.
   std::int64_t recomputed_tokens = 0;
   std::uint32_t class_index = 0;
-  std::uint32_t source = 0;    ///< The traffic source that offered it.
-  std::uint32_t instance = 0;  ///< Of the last attempt.
+  std::uint32_t class_number = 0;  ///< Requests of its class that arrived before it.
+  std::uint32_t source = 0;        ///< The traffic source that offered it.
+  std::uint32_t instance = 0;      ///< Of the last attempt.
   std::uint32_t preemptions = 0;
-  std::uint32_t retries = 0;
+  std::uint16_t retries = 0;
   Outcome outcome = Outcome::in_flight;
   bool measured = true;  ///< Arrived inside the scenario's measure window.
   Parts parts;           ///< Sums to finish − arrival; a lost request has `restart` alone.

@@ -112,6 +112,7 @@ void read_hardware(Scenario& scenario, Reader& root, Reader& cluster, const Poli
   Reader engine = root.section({"engine", "The serving engine of each replica."}, true);
   scenario.engine =
       read_engine(engine, model, gpu ? gpu->generation : hw::Generation::hopper, policies);
+  if (!mistakes.traffic) check_queue(scenario, engine);
   if (!model || !gpu || mistakes.cluster || root.document().mistakes() != before) return;
   if (!mistakes.traffic) check_lengths(scenario, root);
   const ScenarioSections sections{.root = root, .cluster = cluster, .engine = engine};

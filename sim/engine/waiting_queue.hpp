@@ -3,45 +3,90 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
+#include <vector>
 
+#include "sim/engine/request_log.hpp"
 #include "sim/engine/sequence.hpp"
+#include "sim/policies/queue/queue.hpp"
 
 namespace tokenline {
 
-/// The queue of an instance, in the order in which requests are admitted.
+/// The queue of an instance: preempted requests, the last one first; then those that the scheduler
+/// knows of, in the order of the queue policy; then the others, as they came.
 class WaitingQueue {
  public:
-  explicit WaitingQueue(const SequenceStore& store) : store_(store) {}
+  /// `order` is null for the order in which requests come.
+  WaitingQueue(const SequenceStore& store, const RequestLog& log,
+               std::unique_ptr<RequestQueue> order, std::size_t micro_batches);
 
-  [[nodiscard]] bool empty() const { return line_.empty(); }
-  [[nodiscard]] std::size_t size() const { return line_.size(); }
-  [[nodiscard]] SequenceId operator[](std::size_t i) const { return line_[i]; }
-  [[nodiscard]] SequenceId front() const { return line_.front(); }
+  [[nodiscard]] bool empty() const { return size() == 0; }
+  [[nodiscard]] std::size_t size() const { return line_.size() + ordered_; }
+  [[nodiscard]] SequenceId operator[](std::size_t i) const {
+    if (ordered_ == 0 || i < preempted_) return line_[i];
+    return i < preempted_ + ordered_ ? order_->at(i - preempted_) : line_[i - ordered_];
+  }
+  [[nodiscard]] SequenceId front() const { return (*this)[0]; }
   /// Tokens that the requests in it have to prefill.
   [[nodiscard]] std::int64_t tokens() const { return tokens_; }
 
-  /// A request that comes, or comes back after a preemption and goes first.
+  /// A request comes; the scheduler does not know of it yet.
   void push_back(SequenceId id) {
     line_.push_back(id);
     tokens_ += store_[id].prefill_tokens;
   }
+  /// A request comes back after a preemption.
   void push_front(SequenceId id) {
     line_.push_front(id);
+    ++preempted_;
     tokens_ += store_[id].prefill_tokens;
   }
-  void pop_front() {
-    tokens_ -= store_[line_.front()].prefill_tokens;
-    line_.pop_front();
+  /// The scheduler knows of the first `count` from now on.
+  void show(std::size_t count) {
+    if (order_ != nullptr) put_in_order(count);
   }
-  void clear() {
-    line_.clear();
-    tokens_ = 0;
+  void pop_front() {
+    tokens_ -= store_[front()].prefill_tokens;
+    if (preempted_ > 0 || ordered_ == 0) {
+      line_.pop_front();
+      preempted_ -= preempted_ > 0 ? 1 : 0;
+    } else {
+      order_->pop();
+      --ordered_;
+    }
+  }
+  /// All is lost in a crash, what runs included.
+  void clear();
+
+  // What its policy is told of running requests, where it counts that.
+  /// A prefill gave a request a token; it decodes from now on, or no longer; a decode step of a
+  /// micro-batch gave each one of it a token.
+  void emitted(const Sequence& sequence) {
+    if (counts_service_) order_->served(sequence.class_index, 1);
+  }
+  void decoding(const Sequence& sequence) {
+    if (counts_service_) ++decoding_[sequence.micro_batch][sequence.class_index];
+  }
+  void not_decoding(const Sequence& sequence) {
+    if (counts_service_) --decoding_[sequence.micro_batch][sequence.class_index];
+  }
+  void decoded(std::uint32_t micro_batch) {
+    if (counts_service_) serve(micro_batch);
   }
 
  private:
+  void put_in_order(std::size_t count);
+  void serve(std::uint32_t micro_batch);
+
   const SequenceStore& store_;
-  std::deque<SequenceId> line_;
+  const RequestLog& log_;
+  std::unique_ptr<RequestQueue> order_;
+  std::deque<SequenceId> line_;  ///< All but those that `order_` holds.
+  std::size_t preempted_ = 0;    ///< The first so many of `line_`; `order_` comes behind them.
+  std::size_t ordered_ = 0;      ///< Held by `order_`.
   std::int64_t tokens_ = 0;
+  bool counts_service_ = false;
+  std::vector<std::vector<std::int64_t>> decoding_;  ///< By micro-batch and class.
 };
 
 }  // namespace tokenline

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "sim/policies/queue/queue.hpp"
 #include "sim/policies/registry.hpp"
 #include "sim/policies/router/router.hpp"
 #include "sim/policies/scheduler/scheduler.hpp"
@@ -8,6 +9,7 @@ namespace tokenline {
 
 /// Every policy a scenario can name, by kind.
 struct Policies {
+  Registry<RequestQueue, QueueSetup> queue;
   Registry<Router, RouterSetup> router;
   Registry<Scheduler> scheduler;
 };

@@ -31,6 +31,7 @@ struct Coverage {
   int unseen = 0;
   int pipelined = 0;
   int chained = 0;
+  int reordered = 0;
 
   void add(const Scenario& scenario, const SlowRun& run) {
     const auto any = [&](auto condition) { return std::ranges::any_of(run.records, condition); };
@@ -46,6 +47,7 @@ struct Coverage {
     unseen += run.counts.unseen > 0;
     pipelined += run.counts.overlapping > 0;
     chained += run.counts.chained_pieces > 0;
+    reordered += run.counts.reordered > 0;
     contiguous += scenario.engine.kv_layout == KvLayout::contiguous;
   }
 };
@@ -147,4 +149,5 @@ TEST_CASE("the engine gives every request the record that walking every sequence
   CHECK(coverage.unseen >= runs / 10);
   CHECK(coverage.pipelined >= runs / 10);
   CHECK(coverage.chained >= runs / 30);
+  CHECK(coverage.reordered >= runs / 5);
 }

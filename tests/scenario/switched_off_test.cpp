@@ -45,7 +45,8 @@ TEST_CASE("a feature switched off gives the bytes of the feature absent", "[off]
       "engine.prefill_attention=fa3", "cluster.replicas=1", "cluster.router=round_robin",
       "cluster.tensor_parallel_size=1", "cluster.on_oom=lose", "cluster.max_retries=0",
       "cluster.restart_delay=1 s", "traffic.chat.start=0 s", "traffic.chat.stop=1000 s",
-      "traffic.batch.slo={}", "traffic.batch.num_prompts=1000", "seed=42");
+      "traffic.batch.slo={}", "traffic.batch.num_prompts=1000", "traffic.chat.priority=0",
+      "engine.queue_policy=fcfs", "engine.queue_policy=priority", "seed=42");
   INFO(override_off);
   require_no_change(std::string(base), {override_off});
 }

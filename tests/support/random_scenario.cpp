@@ -98,6 +98,10 @@ EngineDraw draw_engine(Dice& dice) {
   key("cuda_graph_max_tokens", dice.word({"0", "0", "20"}));
   key("schedule_ahead", dice.word({"false", "true"}));
   key("pipeline_slots", dice.word({"shared", "split", "each"}));
+  const std::string_view queue = dice.word({"fcfs", "fcfs", "priority", "shortest_job_first",
+                                            "earliest_deadline", "fair_share", "fair_share"});
+  key("queue_policy", queue);
+  if (queue == "shortest_job_first") key("length_prediction_sigma", dice.among({0.0, 0.3, 2.0}));
   return engine;
 }
 
@@ -136,6 +140,9 @@ std::string draw_class(Dice& dice, std::int64_t tick, std::int64_t longest) {
                          dice.between(5, 1000));
   }
   if (dice.one_in(3)) yaml += fmt::format("    start: {} ms\n", dice.between(1, 20) * 10);
+  if (dice.one_in(2)) yaml += fmt::format("    priority: {}\n", dice.between(-1, 1));
+  // Why always: earliest_deadline wants one.
+  yaml += fmt::format("    slo: {{ttft: {} ms}}\n", dice.among<std::int64_t>({1, 20, 500}));
   const std::int64_t prompt = dice.between(1, longest - 1);
   yaml += fmt::format("    num_prompts: {}\n", dice.between(1, 24));
   yaml += fmt::format("    prompt_tokens: {}\n", draw_lengths(dice, prompt));

@@ -1,5 +1,6 @@
 #include "tests/support/slow_engine.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 
@@ -56,6 +57,8 @@ class SlowCluster {
     if (scenario_.measure)
       record.measured = arrival.when >= scenario_.measure->from &&
                         (!scenario_.measure->to || arrival.when < *scenario_.measure->to);
+    record.class_number = static_cast<std::uint32_t>(
+        std::ranges::count(run_.records, record.class_index, &RequestRecord::class_index));
     run_.records.push_back(record);
     route(static_cast<std::uint32_t>(run_.records.size() - 1));
   }

@@ -87,6 +87,7 @@ void SlowReplica::enqueue(std::uint32_t request) {
   sequence->output = record.output_tokens;
   sequence->prefill = record.prompt_tokens;
   sequence->joined = world_.events.now();
+  sequence->came = arrivals_++;
   waiting_.push_back(std::move(sequence));
   // A busy host sees it when a step ends.
   if (!up_ || decide_at_ || !in_pipeline_.empty()) return;
@@ -149,6 +150,7 @@ bool SlowReplica::start(SlowBatch& batch) {
   charge_waiting();
   charge_pause();
   look();
+  sort_queue();
   for (;;) {
     SlowStep step = schedule();
     if (step.decodes.empty() && step.pieces.empty()) {
@@ -176,9 +178,9 @@ bool SlowReplica::start(SlowBatch& batch) {
 void SlowReplica::look() {
   const bool ahead = world_.scenario.engine.schedule_ahead && batches_.size() == 1;
   for (const auto& sequence : waiting_)
-    if (!ahead || sequence->early) sequence->seen = true;
+    if (!ahead || sequence->early) see(*sequence);
   if (nothing_runs() && std::ranges::none_of(waiting_, [](const auto& s) { return s->seen; }))
-    for (const auto& sequence : waiting_) sequence->seen = true;
+    for (const auto& sequence : waiting_) see(*sequence);
   world_.run.counts.unseen +=
       std::ranges::count_if(waiting_, [](const auto& s) { return !s->seen; });
 }
@@ -306,6 +308,7 @@ void SlowReplica::store_and_emit(const SlowStep& step) {
 void SlowReplica::emit(SlowSequence& sequence) {
   const TimePoint now = world_.events.now();
   RequestRecord& record = world_.run.records[sequence.request];
+  service_[record.class_index] += 2;
   if (++sequence.emitted == 1) {
     record.first_token = now;
     record.ttft_parts = TtftParts(record.parts);
@@ -339,6 +342,8 @@ void SlowReplica::crash() {
   std::ranges::sort(lost, {}, [](const auto& sequence) { return sequence->order; });
   lost.insert(lost.end(), waiting_.begin(), waiting_.end());
   waiting_.clear();
+  service_.clear();
+  last_left_.reset();
   ready_.insert(ready_.end(), in_pipeline_.begin(), in_pipeline_.end());
   in_pipeline_.clear();
   std::ranges::fill(stage_free_, world_.events.now());

@@ -47,6 +47,7 @@ struct SlowSequence {
   std::int64_t prefill = 0;      ///< Tokens that its prefill stores.
   std::int64_t thrown_away = 0;  ///< Most tokens it had stored when it was preempted.
   TimePoint joined{};            ///< The queue.
+  std::uint64_t came = 0;        ///< Requests that joined this queue before it.
   bool seen = false;             ///< A decision finds it in the queue.
   bool early = false;            ///< It was there when the last step started.
   bool preempted = false;        ///< Waits to be admitted again.
@@ -136,6 +137,15 @@ class SlowReplica {
   [[nodiscard]] std::int64_t slots() const;
   [[nodiscard]] SlowBatch* bring_partial_here(const SlowSequencePtr& partial);
 
+  // slow_queue.cpp: who is next.
+  void sort_queue();
+  using QueuePlace = std::deque<SlowSequencePtr>::iterator;
+  void sort_fairly(QueuePlace first, QueuePlace last) const;
+  [[nodiscard]] std::pair<std::int64_t, double> rank(const SlowSequence& sequence) const;
+  [[nodiscard]] std::uint32_t class_of(const SlowSequence& sequence) const;
+  void see(SlowSequence& sequence);
+  void leave_queue(const SlowSequence& sequence);
+
   // slow_replica.cpp: when steps start, what they take, what comes out.
   void expect();
   void decide();
@@ -179,8 +189,11 @@ class SlowReplica {
   Blocked blocked_ = Blocked::nothing;  ///< What the queue has waited for since.
   bool up_ = true;
   std::uint64_t admissions_ = 0;
-  std::int64_t prefilled_ = 0;  ///< Tokens of all steps that started,
-  Duration prefilling_{};       ///< and what those took that had any.
+  std::uint64_t arrivals_ = 0;
+  std::map<std::uint32_t, std::int64_t> service_;  ///< By class: prompt + 2 · output tokens.
+  std::optional<std::uint32_t> last_left_;         ///< The class last admitted for the first time.
+  std::int64_t prefilled_ = 0;                     ///< Tokens of all steps that started,
+  Duration prefilling_{};                          ///< and what those took that had any.
   int decodes_since_calm_ = 0;  ///< Decode steps since the replica was idle or preempted.
 };
 

@@ -45,6 +45,7 @@ class Source {
 struct RequestClass {
   std::string name;
   Slo slo;
+  std::int64_t priority = 0;  ///< The smallest goes first where priorities count.
 };
 
 /// Everything that arrives in a scenario.
