@@ -91,8 +91,7 @@ void Instance::continue_partial_here(std::int64_t tokens) {
 }
 
 void Instance::admit(std::int64_t tokens) {
-  const SequenceId id = waiting_.front();
-  waiting_.pop_front();
+  const SequenceId id = waiting_.pop_front();
   --visible_;
   Sequence& sequence = store_[id];
   if (sequence.preempted) {

@@ -26,7 +26,6 @@ class WaitingQueue {
     if (ordered_ == 0 || i < preempted_) return line_[i];
     return i < preempted_ + ordered_ ? order_->at(i - preempted_) : line_[i - ordered_];
   }
-  [[nodiscard]] SequenceId front() const { return (*this)[0]; }
   /// Tokens that the requests in it have to prefill.
   [[nodiscard]] std::int64_t tokens() const { return tokens_; }
 
@@ -45,15 +44,20 @@ class WaitingQueue {
   void show(std::size_t count) {
     if (order_ != nullptr) put_in_order(count);
   }
-  void pop_front() {
-    tokens_ -= store_[front()].prefill_tokens;
+  /// Takes out the first one.
+  SequenceId pop_front() {
+    SequenceId id = no_sequence;
     if (preempted_ > 0 || ordered_ == 0) {
+      id = line_.front();
       line_.pop_front();
       preempted_ -= preempted_ > 0 ? 1 : 0;
     } else {
+      id = order_->at(0);
       order_->pop();
       --ordered_;
     }
+    tokens_ -= store_[id].prefill_tokens;
+    return id;
   }
   /// All is lost in a crash, what runs included.
   void clear();
