@@ -24,6 +24,8 @@ Cluster::Cluster(Scenario& scenario) : scenario_(scenario) {
   next_.resize(scenario.traffic.sources.size());
   class_counts_.resize(scenario.traffic.classes.size());
   const QueueSetup setup = queue_setup(scenario);
+  admission_ =
+      policies.admission.at(scenario.cluster.admission).make(scenario.cluster.admission_setup);
   router_ = policies.router.at(scenario.cluster.router).make({.seed = scenario.seed});
   for (std::int64_t i = 0; i < scenario.cluster.replicas; ++i)
     instances_.push_back(std::make_unique<Instance>(
@@ -104,10 +106,18 @@ void Cluster::arrive(std::size_t source, const traffic::Arrival& arrival) {
     record.measured = arrival.when >= window->from && (!window->to || arrival.when < *window->to);
   ++offered_;
   in_system_.add(arrival.when, 1);
-  route(request);
+  if (admission_ == nullptr && instances_.size() == 1) {
+    instances_.front()->enqueue(request);  // There is nothing to decide.
+    return;
+  }
+  look_at_replicas();
+  if (admission_ == nullptr || admits(record))
+    route(request);
+  else
+    reject(request);
 }
 
-void Cluster::route(std::uint32_t request) {
+void Cluster::look_at_replicas() {
   candidates_.clear();
   views_.clear();
   for (const bool any : {false, true}) {
@@ -118,6 +128,36 @@ void Cluster::route(std::uint32_t request) {
       }
     if (!candidates_.empty()) break;
   }
+}
+
+bool Cluster::admits(const RequestRecord& record) {
+  if (!admission_->admits({.now = record.arrival,
+                           .class_index = record.class_index,
+                           .prompt_tokens = record.prompt_tokens},
+                          views_))
+    return false;
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < views_.size(); ++i) {
+    if (!admission_->has_room(views_[i])) continue;
+    views_[kept] = views_[i];
+    candidates_[kept++] = candidates_[i];
+  }
+  TOKENLINE_CHECK(kept > 0, "admission '{}' admits a request that no replica has room for",
+                  scenario_.cluster.admission);
+  views_.resize(kept);
+  candidates_.resize(kept);
+  return true;
+}
+
+void Cluster::reject(std::uint32_t request) {
+  RequestRecord& record = log_.records[request];
+  record.outcome = Outcome::rejected;
+  record.finish = record.arrival;
+  ++rejected_;
+  ended(request);
+}
+
+void Cluster::route(std::uint32_t request) {
   const std::size_t chosen =
       router_->route({.id = request, .prompt_tokens = log_.records[request].prompt_tokens}, views_);
   TOKENLINE_CHECK(chosen < candidates_.size(), "router '{}' chose {} of {} replicas",
@@ -137,7 +177,10 @@ void Cluster::crashed(std::uint32_t request) {
   record.first_token = {};
   if (scenario_.cluster.retry_after_oom && record.retries < scenario_.cluster.max_retries) {
     ++record.retries;
-    simulation_.at(now, Phase::arrival, [this, request] { route(request); });
+    simulation_.at(now, Phase::arrival, [this, request] {
+      look_at_replicas();
+      route(request);
+    });
     return;
   }
   record.outcome = Outcome::lost_oom;
@@ -176,6 +219,7 @@ AuditReport Cluster::audit_run() const {
                    .instances = {},
                    .offered = offered_,
                    .ended = ended_,
+                   .rejected = rejected_,
                    .in_system = in_system_.integral(simulation_.last_change()),
                    .end = simulation_.last_change()};
   for (const auto& instance : instances_)

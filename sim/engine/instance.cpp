@@ -227,6 +227,7 @@ ReplicaView Instance::view() const {
   if (partial_ != no_sequence)
     queued += store_[partial_].prefill_tokens - store_[partial_].scheduled;
   return {.outstanding = outstanding_,
+          .waiting = queue_length(),
           .queued_tokens = queued,
           .used_blocks = pool_.used(),
           .block_size = limits_.block_size,

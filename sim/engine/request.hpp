@@ -13,6 +13,7 @@ enum class Outcome : std::uint8_t {
   in_flight,  ///< Not ended yet.
   completed,  ///< Every output token was delivered.
   lost_oom,   ///< Its instance ran out of memory and no retry was left.
+  rejected,   ///< It was refused at the door, and ended when it arrived.
 };
 
 /// The word used in requests.csv.
@@ -24,6 +25,8 @@ enum class Outcome : std::uint8_t {
       return "completed";
     case Outcome::lost_oom:
       return "lost_oom";
+    case Outcome::rejected:
+      return "rejected";
   }
   return "";
 }
@@ -40,7 +43,7 @@ struct RequestRecord {
   std::uint32_t class_index = 0;
   std::uint32_t class_number = 0;  ///< Requests of its class that arrived before it.
   std::uint32_t source = 0;        ///< The traffic source that offered it.
-  std::uint32_t instance = 0;      ///< Of the last attempt.
+  std::uint32_t instance = 0;      ///< Of the last attempt; 0 when it was rejected.
   std::uint32_t preemptions = 0;
   std::uint16_t retries = 0;
   Outcome outcome = Outcome::in_flight;

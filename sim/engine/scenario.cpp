@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "sim/base/check.hpp"
+#include "sim/engine/read_admission.hpp"
 #include "sim/engine/scenario_checks.hpp"
 
 namespace tokenline {
@@ -45,6 +46,7 @@ ClusterConfig read_cluster(Reader& cluster, const Policies& policies) {
   config.router =
       cluster.word({"router", "Which replica gets a request: see `tokenline list policies`."},
                    policies.router.names(), "least_outstanding");
+  read_admission(cluster, policies, config);
   config.parallelism = read_parallelism(cluster);
   config.restart_delay = to_duration(cluster.seconds(
       {"restart_delay", "From an out-of-memory crash until the replica serves again."},
@@ -165,6 +167,8 @@ void read(Scenario& scenario, config::Document& document) {
   before = document.mistakes();
   scenario.traffic = traffic::read_traffic(root, scenario.seed);
   mistakes.traffic = document.mistakes() != before;
+  if (!mistakes.cluster && !mistakes.traffic && !scenario.traffic.classes.empty())
+    complete_admission(cluster, scenario.traffic, scenario.cluster);
   read_hardware(scenario, root, cluster, policies, model, gpu, mistakes);
   root.finish();
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "sim/policies/admission/admission.hpp"
 #include "sim/policies/queue/queue.hpp"
 #include "sim/policies/registry.hpp"
 #include "sim/policies/router/router.hpp"
@@ -9,6 +10,7 @@ namespace tokenline {
 
 /// Every policy a scenario can name, by kind.
 struct Policies {
+  Registry<AdmissionControl, AdmissionSetup> admission;
   Registry<RequestQueue, QueueSetup> queue;
   Registry<Router, RouterSetup> router;
   Registry<Scheduler> scheduler;

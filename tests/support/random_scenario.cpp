@@ -122,7 +122,7 @@ std::string draw_lengths(Dice& dice, std::int64_t longest) {
 }
 
 /// `tick` is shared by the classes, so that evenly spaced arrivals coincide.
-std::string draw_class(Dice& dice, std::int64_t tick, std::int64_t longest) {
+std::string draw_class(Dice& dice, std::int64_t index, std::int64_t tick, std::int64_t longest) {
   std::string yaml;
   switch (dice.between(0, 3)) {
     case 0:
@@ -140,7 +140,8 @@ std::string draw_class(Dice& dice, std::int64_t tick, std::int64_t longest) {
                          dice.between(5, 1000));
   }
   if (dice.one_in(3)) yaml += fmt::format("    start: {} ms\n", dice.between(1, 20) * 10);
-  if (dice.one_in(2)) yaml += fmt::format("    priority: {}\n", dice.between(-1, 1));
+  // The first class is the most urgent one.
+  yaml += fmt::format("    priority: {}\n", index == 0 ? -1 : dice.between(0, 1));
   // Why always: earliest_deadline wants one.
   yaml += fmt::format("    slo: {{ttft: {} ms}}\n", dice.among<std::int64_t>({1, 20, 500}));
   const std::int64_t prompt = dice.between(1, longest - 1);
@@ -151,16 +152,40 @@ std::string draw_class(Dice& dice, std::int64_t tick, std::int64_t longest) {
   return yaml;
 }
 
-std::string draw_traffic(Dice& dice, std::int64_t longest) {
+std::string draw_traffic(Dice& dice, std::int64_t classes, std::int64_t longest) {
   const std::int64_t tick = dice.among<std::int64_t>({10, 100, 1000, 1'000'000'000});
-  const std::int64_t classes = dice.between(1, 3);
   std::string yaml = "traffic:\n";
   for (std::int64_t i = 0; i < classes; ++i)
-    yaml += fmt::format("  class_{}:\n{}", i, draw_class(dice, tick, longest));
+    yaml += fmt::format("  class_{}:\n{}", i, draw_class(dice, i, tick, longest));
   return yaml;
 }
 
-std::string draw_head(Dice& dice, std::uint64_t seed) {
+/// The door of the cluster.
+std::string draw_admission(Dice& dice, std::int64_t classes, std::int64_t longest) {
+  switch (dice.between(0, 6)) {
+    case 0:
+      return fmt::format("  admission: bounded_queue\n  max_waiting: {}\n", dice.between(1, 20));
+    case 1:
+      return fmt::format("  admission: bounded_queue\n  max_waiting_per_replica: {}\n",
+                         dice.between(1, 8));
+    case 2: {
+      const bool tokens = dice.one_in(2);
+      const std::int64_t rate = tokens ? dice.between(100, 20'000) : dice.between(1, 200);
+      const std::int64_t burst = tokens ? longest + dice.between(0, 500) : dice.between(1, 10);
+      return fmt::format(
+          "  admission: token_bucket\n  bucket_counts: {}\n  bucket_rate: {}/s\n"
+          "  bucket_burst: {}\n",
+          tokens ? "prompt_tokens" : "requests", rate, burst);
+    }
+    case 3:
+      if (classes == 1) return "";
+      return fmt::format("  admission: shed_by_class\n  shed_above: {}\n", dice.between(1, 8));
+    default:
+      return "";
+  }
+}
+
+std::string draw_head(Dice& dice, std::uint64_t seed, const std::string& admission) {
   std::string yaml = fmt::format(
       "scenario: random {}\n"
       "seed: {}\n"
@@ -178,6 +203,7 @@ std::string draw_head(Dice& dice, std::uint64_t seed) {
       dice.word({"least_outstanding", "round_robin", "power_of_two", "least_kv", "slo_aware"}),
       dice.among<std::int64_t>({1, 1, 2, 3, 4}), dice.among<std::int64_t>({1, 10, 100, 1000}),
       dice.one_in(5) ? "lose" : "retry", dice.between(0, 2));
+  yaml += admission;
   if (dice.one_in(4))
     yaml += fmt::format("measure: {{from: {} ms, to: {} ms}}\n", dice.between(0, 100),
                         dice.between(101, 2000));
@@ -209,9 +235,11 @@ std::string draw_tight_memory(Dice& dice, const EngineDraw& engine, const Scenar
 
 std::string random_scenario(std::uint64_t seed) {
   Dice dice(seed);
-  const std::string head = draw_head(dice, seed);
   const EngineDraw engine = draw_engine(dice);
-  const std::string traffic = draw_traffic(dice, engine.max_model_len);
+  const std::int64_t classes = dice.between(1, 3);
+  const std::string admission = draw_admission(dice, classes, engine.max_model_len);
+  const std::string head = draw_head(dice, seed, admission);
+  const std::string traffic = draw_traffic(dice, classes, engine.max_model_len);
   const std::string reserved = fmt::format("{}engine:\n{}  num_gpu_blocks_override: {}\n{}", head,
                                            engine.yaml, engine.blocks, traffic);
   if (dice.one_in(2)) return reserved;

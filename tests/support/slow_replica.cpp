@@ -61,6 +61,7 @@ std::int64_t SlowReplica::outstanding() const {
 
 ReplicaView SlowReplica::view() const {
   ReplicaView view{.outstanding = outstanding(),
+                   .waiting = static_cast<std::int64_t>(waiting_.size()),
                    .used_blocks = pool_.used(),
                    .block_size = limits_.block_size,
                    .prefilled_tokens = prefilled_,

@@ -105,8 +105,8 @@ std::string describe_policy(std::string_view kind, const Registry& registry,
 std::vector<std::string> known_names(const Policies& policies) {
   std::vector<std::string> names{"scenario", "study"};
   for (const auto& some :
-       {models::model_names(), hw::gpu_names(), policies.queue.names(), policies.router.names(),
-        policies.scheduler.names(), engine_preset_names()})
+       {models::model_names(), hw::gpu_names(), policies.admission.names(), policies.queue.names(),
+        policies.router.names(), policies.scheduler.names(), engine_preset_names()})
     for (const std::string& name : some)
       if (!contains(names, name)) names.push_back(name);
   return names;
@@ -120,6 +120,7 @@ std::string describe(const std::string& name) {
   std::vector<std::string> found;
   if (contains(models::model_names(), name)) found.push_back(describe_model(name));
   if (contains(hw::gpu_names(), name)) found.push_back(describe_gpu(name));
+  found.push_back(describe_policy("admission", policies.admission, name));
   found.push_back(describe_policy("queue", policies.queue, name));
   found.push_back(describe_policy("router", policies.router, name));
   found.push_back(describe_policy("scheduler", policies.scheduler, name));

@@ -39,6 +39,8 @@ class Source {
   /// with the client's next request, arriving at `now` or later. None from an open source, and once
   /// the requests are used up or the next would reach the source's stop.
   [[nodiscard]] virtual std::optional<Arrival> finished(TimePoint now) = 0;
+  /// Whether requests that end when they arrive would follow each other at one instant for ever.
+  [[nodiscard]] virtual bool endless_at_once() const { return false; }
 };
 
 /// One named class of requests.

@@ -91,9 +91,11 @@ void read_class(config::Reader& entry, const std::string& name, std::uint64_t se
                 Traffic& traffic) {
   if (const auto problem = class_name_problem(name); !problem.empty()) entry.error("", problem);
   RequestClass described{name, read_slo(entry)};
-  described.priority = entry.integer(
-      {"priority", "Who goes first under engine.queue_policy: priority: the smallest."},
-      {-1'000'000, 1'000'000}, 0);
+  described.priority =
+      entry.integer({"priority",
+                     "Who goes first under engine.queue_policy: priority, and is refused last "
+                     "under cluster.admission: shed_by_class: the smallest."},
+                    {-1'000'000, 1'000'000}, 0);
   const bool generated = entry.has("arrival");
   const bool replayed = entry.has("trace");
   if (generated == replayed) {

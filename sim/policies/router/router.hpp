@@ -11,6 +11,7 @@ namespace tokenline {
 /// What a router may know of a replica at the moment a request arrives.
 struct ReplicaView {
   std::int64_t outstanding = 0;  ///< Requests sent to it that have not ended: waiting and running.
+  std::int64_t waiting = 0;      ///< Those in its queue.
   /// Tokens to prefill in its queue and in the prompt that it computes in pieces, but for those
   /// that a step has computed or is computing.
   std::int64_t queued_tokens = 0;
