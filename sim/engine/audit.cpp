@@ -10,6 +10,9 @@ namespace {
 /// Sums over the records that the checks compare with the instances' own counts.
 struct Totals {
   std::uint64_t in_flight = 0;
+  std::uint64_t completed = 0;
+  std::uint64_t lost = 0;
+  std::uint64_t rejected = 0;
   std::uint64_t out_of_order = 0;  ///< Not arrival <= first token <= finish.
   std::uint64_t ledger_mismatches = 0;
   std::int64_t output_tokens = 0;  ///< Of completed requests.
@@ -23,8 +26,11 @@ Totals total(const RequestLog& log) {
   for (const RequestRecord& r : log.records) {
     t.sojourn += (r.finish - r.arrival).count();
     if (r.outcome == Outcome::in_flight) ++t.in_flight;
+    if (r.outcome == Outcome::lost_oom) ++t.lost;
+    if (r.outcome == Outcome::rejected) ++t.rejected;
     if (r.parts.sum() != r.e2el()) ++t.ledger_mismatches;
     if (r.outcome != Outcome::completed) continue;
+    ++t.completed;
     t.output_tokens += r.output_tokens;
     t.kv_tokens += r.prompt_tokens + r.output_tokens - 1;
     if (r.measured) t.gaps += r.output_tokens - 1;
@@ -44,12 +50,15 @@ std::int64_t over(const AuditInput& input, std::int64_t InstanceStats::* counter
 AuditCheck requests_conserved(const AuditInput& input, const Totals& t) {
   std::int64_t outstanding = 0;
   for (const AuditedInstance& instance : input.instances) outstanding += instance.outstanding;
+  const std::string refused =
+      input.rejected > 0 ? fmt::format(" ({} refused at the door)", input.rejected) : "";
   return {.id = "A1",
           .name = "requests are conserved",
           .passed = input.offered == input.log.records.size() && input.ended == input.offered &&
-                    t.in_flight == 0 && outstanding == 0,
-          .details = fmt::format("{} offered, {} ended, {} left", input.offered, input.ended,
-                                 outstanding)};
+                    t.in_flight == 0 && outstanding == 0 && t.rejected == input.rejected &&
+                    t.completed + t.lost + t.rejected == input.offered,
+          .details = fmt::format("{} offered, {} ended{}, {} left", input.offered, input.ended,
+                                 refused, outstanding)};
 }
 
 AuditCheck tokens_conserved(const AuditInput& input, const Totals& t) {

@@ -5,12 +5,28 @@
 #include <algorithm>
 
 namespace tokenline {
+namespace {
+
+QueueSetup queue_setup(const Scenario& scenario) {
+  QueueSetup setup{.seed = scenario.seed,
+                   .classes = {},
+                   .length_prediction_sigma = scenario.engine.length_prediction_sigma};
+  for (const traffic::RequestClass& c : scenario.traffic.classes)
+    setup.classes.push_back({.name = c.name, .priority = c.priority, .ttft_target = c.slo.ttft});
+  return setup;
+}
+
+}  // namespace
 
 Cluster::Cluster(Scenario& scenario) : scenario_(scenario) {
   const Policies policies = builtin_policies();
   log_.token_gaps.resize(scenario.traffic.classes.size());
   next_.resize(scenario.traffic.sources.size());
-  router_ = policies.router.at(scenario.cluster.router).make();
+  class_counts_.resize(scenario.traffic.classes.size());
+  const QueueSetup setup = queue_setup(scenario);
+  admission_ =
+      policies.admission.at(scenario.cluster.admission).make(scenario.cluster.admission_setup);
+  router_ = policies.router.at(scenario.cluster.router).make({.seed = scenario.seed});
   for (std::int64_t i = 0; i < scenario.cluster.replicas; ++i)
     instances_.push_back(std::make_unique<Instance>(
         Instance::Wiring{.simulation = simulation_,
@@ -22,6 +38,7 @@ Cluster::Cluster(Scenario& scenario) : scenario_(scenario) {
                          .scheduler = policies.scheduler.at(scenario.engine.scheduler).make(),
                          .speculation = scenario.speculation ? &*scenario.speculation : nullptr,
                          .seed = scenario.seed,
+                         .queue = policies.queue.at(scenario.engine.queue_policy).make(setup),
                          .restart_delay = scenario.cluster.restart_delay,
                          .index = static_cast<std::uint32_t>(i)}));
 }
@@ -85,27 +102,67 @@ void Cluster::arrive(std::size_t source, const traffic::Arrival& arrival) {
   record.prompt_tokens = arrival.prompt_tokens;
   record.output_tokens = arrival.output_tokens;
   record.class_index = arrival.class_index;
+  record.class_number = class_counts_[arrival.class_index]++;
   record.source = static_cast<std::uint32_t>(source);
   record.session = arrival.session;
   if (const auto& window = scenario_.measure)
     record.measured = arrival.when >= window->from && (!window->to || arrival.when < *window->to);
   ++offered_;
   in_system_.add(arrival.when, 1);
-  route(request);
+  if (admission_ == nullptr && instances_.size() == 1) {
+    instances_.front()->enqueue(request);  // There is nothing to decide.
+    return;
+  }
+  look_at_replicas();
+  if (admission_ == nullptr || admits(record))
+    route(request);
+  else
+    reject(request);
 }
 
-void Cluster::route(std::uint32_t request) {
+void Cluster::look_at_replicas() {
   candidates_.clear();
   views_.clear();
   for (const bool any : {false, true}) {
     for (std::size_t i = 0; i < instances_.size(); ++i)
       if (any || instances_[i]->up()) {
         candidates_.push_back(i);
-        views_.push_back({.outstanding = instances_[i]->outstanding()});
+        views_.push_back(instances_[i]->view());
       }
     if (!candidates_.empty()) break;
   }
-  const std::size_t chosen = router_->route(views_);
+}
+
+bool Cluster::admits(const RequestRecord& record) {
+  if (!admission_->admits({.now = record.arrival,
+                           .class_index = record.class_index,
+                           .prompt_tokens = record.prompt_tokens},
+                          views_))
+    return false;
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < views_.size(); ++i) {
+    if (!admission_->has_room(views_[i])) continue;
+    views_[kept] = views_[i];
+    candidates_[kept++] = candidates_[i];
+  }
+  TOKENLINE_CHECK(kept > 0, "admission '{}' admits a request that no replica has room for",
+                  scenario_.cluster.admission);
+  views_.resize(kept);
+  candidates_.resize(kept);
+  return true;
+}
+
+void Cluster::reject(std::uint32_t request) {
+  RequestRecord& record = log_.records[request];
+  record.outcome = Outcome::rejected;
+  record.finish = record.arrival;
+  ++rejected_;
+  ended(request);
+}
+
+void Cluster::route(std::uint32_t request) {
+  const std::size_t chosen =
+      router_->route({.id = request, .prompt_tokens = log_.records[request].prompt_tokens}, views_);
   TOKENLINE_CHECK(chosen < candidates_.size(), "router '{}' chose {} of {} replicas",
                   scenario_.cluster.router, chosen, candidates_.size());
   instances_[candidates_[chosen]]->enqueue(request);
@@ -123,7 +180,10 @@ void Cluster::crashed(std::uint32_t request) {
   record.first_token = {};
   if (scenario_.cluster.retry_after_oom && record.retries < scenario_.cluster.max_retries) {
     ++record.retries;
-    simulation_.at(now, Phase::arrival, [this, request] { route(request); });
+    simulation_.at(now, Phase::arrival, [this, request] {
+      look_at_replicas();
+      route(request);
+    });
     return;
   }
   record.outcome = Outcome::lost_oom;
@@ -163,6 +223,7 @@ AuditReport Cluster::audit_run() const {
                    .instances = {},
                    .offered = offered_,
                    .ended = ended_,
+                   .rejected = rejected_,
                    .in_system = in_system_.integral(simulation_.last_change()),
                    .end = simulation_.last_change()};
   for (const auto& instance : instances_)

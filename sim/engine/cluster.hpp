@@ -26,6 +26,9 @@ class Cluster final : private InstanceListener {
  private:
   void schedule_next(std::size_t source);
   void arrive(std::size_t source, const traffic::Arrival& arrival);
+  void look_at_replicas();
+  [[nodiscard]] bool admits(const RequestRecord& record);
+  void reject(std::uint32_t request);
   void route(std::uint32_t request);
   void ended(std::uint32_t request);
   void completed(std::uint32_t request) override;
@@ -38,7 +41,9 @@ class Cluster final : private InstanceListener {
   Scenario& scenario_;
   Simulation simulation_;
   RequestLog log_;
+  std::vector<std::uint32_t> class_counts_;            ///< Requests that have arrived, by class.
   std::vector<std::optional<traffic::Arrival>> next_;  ///< By source: its arrival in the event set.
+  std::unique_ptr<AdmissionControl> admission_;        ///< Null when every request enters.
   std::unique_ptr<Router> router_;
   std::vector<std::unique_ptr<Instance>> instances_;
   std::vector<std::size_t> candidates_;  ///< Instances the router may choose, per call.
@@ -46,6 +51,7 @@ class Cluster final : private InstanceListener {
   stats::TimeAverage in_system_;
   std::uint64_t offered_ = 0;
   std::uint64_t ended_ = 0;
+  std::uint64_t rejected_ = 0;
   std::vector<InstanceStats> at_from_;
   std::vector<InstanceStats> at_to_;
   std::vector<QueueDepth> depths_;

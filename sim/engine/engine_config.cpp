@@ -144,6 +144,23 @@ void read_batching(Reader& engine, const std::optional<models::Architecture>& mo
                  "raise it, lower max_model_len, or use scheduler: chunked");
 }
 
+void read_queue(Reader& engine, const Policies& policies, EngineConfig& config) {
+  config.queue_policy =
+      engine.word({"queue_policy",
+                   "In which order waiting requests are admitted, behind preempted ones: see "
+                   "`tokenline list policies`."},
+                  policies.queue.names(), "fcfs");
+  constexpr std::string_view predicting = "shortest_job_first";
+  engine.alternative(
+      "with queue_policy: shortest_job_first", config.queue_policy == predicting, [&] {
+        config.length_prediction_sigma =
+            engine.real({"length_prediction_sigma",
+                         "Standard deviation of the logarithm of an answer's predicted length over "
+                         "its true one; 0: the predictor is always right."},
+                        {0.0, 10.0});
+      });
+}
+
 KvSizing read_kv_sizing(Reader& engine) {
   const std::vector<std::string> words(sizing_names.begin(), sizing_names.end());
   const std::string word = engine.word(
@@ -263,6 +280,7 @@ EngineConfig read_engine(Reader& engine, const std::optional<models::Architectur
                  config::suggestion(config.preset, presets));
   config.modelled = engine.text({"modelled", "Engine and version that the values stand for."});
   read_batching(engine, model, policies, config);
+  read_queue(engine, policies, config);
   read_memory(engine, config);
   read_precisions(engine, config);
   config.prefill_attention = read_prefill_attention(engine, generation);

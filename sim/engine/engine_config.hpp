@@ -60,7 +60,9 @@ struct EngineConfig {
   std::string preset;
   std::string modelled;  ///< Engine and version that the preset stands for.
   std::string scheduler;
-  bool prompts_whole = true;  ///< The scheduler computes a prompt in one step.
+  std::string queue_policy;              ///< The order of the waiting requests.
+  double length_prediction_sigma = 0.0;  ///< QueueSetup::length_prediction_sigma.
+  bool prompts_whole = true;             ///< The scheduler computes a prompt in one step.
   std::int64_t max_num_seqs = 0;
   PipelineSlots pipeline_slots = PipelineSlots::shared;
   std::int64_t max_num_batched_tokens = 0;

@@ -17,6 +17,7 @@ Instance::Instance(Wiring wiring)
       restart_delay_(wiring.restart_delay),
       index_(wiring.index),
       pool_(memory_.front().blocks),
+      waiting_(store_, log_, std::move(wiring.queue), cost_.stages()),
       idle_(cost_.stages()),
       stage_free_(cost_.stages()),
       stage_times_(cost_.stages()) {
@@ -123,6 +124,7 @@ void Instance::look_at_queue() {
   // nothing to do looks at once. With a pipeline the steps under way are what it decides ahead.
   const bool ahead = config_.schedule_ahead && micro_batches_.size() == 1;
   if (!ahead || (running_count_ == 0 && visible_ == 0)) visible_ = queue_length();
+  waiting_.show(static_cast<std::size_t>(visible_));
 }
 
 void Instance::set_slots() {
@@ -185,6 +187,7 @@ void Instance::finish_step(MicroBatch& batch) {
     batch.gaps.decoded(now, log_.token_gaps);
     stats_.emitted_tokens += batch.decoding.size();
     stats_.decoded_tokens += batch.decoding.size();
+    waiting_.decoded(idle_.back());
     batch.decoding.advance();
     if (batch.drafts > 0) accept_drafts(batch);
     for (const SequenceId id : batch.decoding.finished()) {
@@ -216,6 +219,7 @@ void Instance::accept_drafts(MicroBatch& batch) {
     stats_.emitted_tokens += accepted;
     stats_.decoded_tokens += accepted;
     stats_.pass_tokens += 1 + accepted;
+    waiting_.emitted(sequence, accepted);
     if (sequence.measured && accepted > 0)
       log_.token_gaps[sequence.class_index].add(Duration{}, accepted);
   }
@@ -236,12 +240,27 @@ void Instance::deliver_prefills(MicroBatch& batch) {
 void Instance::recover() {
   down_ = false;
   const TimePoint now = simulation_.now();
-  for (const SequenceId id : waiting_)
-    record(store_[id]).parts[Part::restart] += now - store_[id].since;
+  for (std::size_t i = 0; i < waiting_.size(); ++i) {
+    const Sequence& sequence = store_[waiting_[i]];
+    record(sequence).parts[Part::restart] += now - sequence.since;
+  }
   decided_ = now;
   if (waiting_.empty()) return;
   decide_at_ = now;
   wait_for(now, Phase::decision);
+}
+
+ReplicaView Instance::view() const {
+  std::int64_t queued = waiting_.tokens();
+  if (partial_ != no_sequence)
+    queued += store_[partial_].prefill_tokens - store_[partial_].scheduled;
+  return {.outstanding = outstanding_,
+          .waiting = queue_length(),
+          .queued_tokens = queued,
+          .used_blocks = pool_.used(),
+          .block_size = limits_.block_size,
+          .prefilled_tokens = stats_.prefilled_tokens,
+          .prefill_time = prefill_time_};
 }
 
 InstanceStats Instance::stats() const {

@@ -16,6 +16,7 @@
 #include "sim/engine/micro_batch.hpp"
 #include "sim/engine/request_log.hpp"
 #include "sim/engine/speculation.hpp"
+#include "sim/engine/waiting_queue.hpp"
 #include "sim/kernel/simulation.hpp"
 
 namespace tokenline {
@@ -36,6 +37,7 @@ class Instance final : private SchedulerView {
     std::unique_ptr<Scheduler> scheduler;
     const SpeculationConfig* speculation;  ///< Null without.
     std::uint64_t seed;
+    std::unique_ptr<RequestQueue> queue;  ///< Null for the order in which requests come.
     Duration restart_delay;
     std::uint32_t index;
   };
@@ -49,6 +51,8 @@ class Instance final : private SchedulerView {
   /// Requests sent here that have not ended.
   [[nodiscard]] std::int64_t outstanding() const { return outstanding_; }
   [[nodiscard]] bool up() const { return !down_; }
+  /// What a router may know of it now.
+  [[nodiscard]] ReplicaView view() const;
   /// Counters up to the end of the last step or restart under way, or up to now without one.
   [[nodiscard]] InstanceStats stats() const;
   [[nodiscard]] const KvPool& pool() const { return pool_; }
@@ -190,7 +194,7 @@ class Instance final : private SchedulerView {
   SequenceStore store_;
   KvPool pool_;
   std::vector<MicroBatch> micro_batches_;
-  std::deque<SequenceId> waiting_;
+  WaitingQueue waiting_;
   /// The first so many of `waiting_` are there for the scheduler: before a decision those that it
   /// sees, after it those that the next one will see at least.
   std::int64_t visible_ = 0;
@@ -228,6 +232,7 @@ class Instance final : private SchedulerView {
   std::array<Duration, 4> waited_{};    ///< By Blocked: prefix sums, as of the last decision.
 
   InstanceStats stats_;
+  Duration prefill_time_{};  ///< ReplicaView::prefill_time.
 };
 
 }  // namespace tokenline

@@ -91,8 +91,7 @@ void Instance::continue_partial_here(std::int64_t tokens) {
 }
 
 void Instance::admit(std::int64_t tokens) {
-  const SequenceId id = waiting_.front();
-  waiting_.pop_front();
+  const SequenceId id = waiting_.pop_front();
   --visible_;
   Sequence& sequence = store_[id];
   if (sequence.preempted) {
@@ -133,6 +132,7 @@ void Instance::emit_token(MicroBatch& batch, SequenceId id) {
   RequestRecord& request = record(sequence);
   const TimePoint now = simulation_.now();
   ++stats_.emitted_tokens;
+  waiting_.emitted(sequence, 1);
   ++sequence.generated;
   if (sequence.generated == 1) {
     request.first_token = now;

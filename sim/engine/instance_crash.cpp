@@ -34,7 +34,8 @@ void Instance::crash() {
     remove_running(id);
     store_.destroy(id);
   }
-  for (const SequenceId id : waiting_) {
+  for (std::size_t i = 0; i < waiting_.size(); ++i) {
+    const SequenceId id = waiting_[i];
     requests.push_back(store_[id].request);
     stats_.discarded_tokens += store_[id].generated;
     store_.destroy(id);

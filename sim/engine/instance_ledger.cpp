@@ -165,12 +165,14 @@ void Instance::count_step(const Passage& passage) {
   boundary_ = passage.end;
   ++stats_.steps;
   stats_.busy += time;
-  stats_.gpu += passage.gpu / static_cast<std::int64_t>(cost_.stages());
+  const Duration gpu = passage.gpu / static_cast<std::int64_t>(cost_.stages());
+  stats_.gpu += gpu;
   stats_.flops += passage.price.flops;
   stats_.hbm_bytes += passage.price.bytes;
   stats_.price_error += passage.price.error;
   stats_.off_grid += passage.price.off_grid;
   stats_.prefilled_tokens += new_tokens;
+  if (new_tokens > 0) prefill_time_ += passage.host + gpu;
   const double seconds = to_seconds(time).value();
   stats_.running_seconds += seconds * static_cast<double>(in_batches());
   stats_.waiting_seconds += seconds * static_cast<double>(queue_length());
@@ -219,11 +221,13 @@ void Instance::end_waiting(Sequence& sequence) {
 
 void Instance::begin_decoding(Sequence& sequence) {
   sequence.snapshot = micro_batches_[sequence.micro_batch].decoded;
+  waiting_.decoding(sequence);
 }
 
 void Instance::end_decoding(Sequence& sequence) {
   static constexpr std::array parts{Part::host_gap, Part::decode_floor, Part::decode_stretched,
                                     Part::decode_stalled, Part::pipeline_wait};
+  waiting_.not_decoding(sequence);
   const auto& decoded = micro_batches_[sequence.micro_batch].decoded;
   for (std::size_t i = 0; i < parts.size(); ++i)
     record(sequence).parts[parts[i]] += decoded[i] - sequence.snapshot[i];

@@ -13,6 +13,7 @@ enum class Outcome : std::uint8_t {
   in_flight,  ///< Not ended yet.
   completed,  ///< Every output token was delivered.
   lost_oom,   ///< Its instance ran out of memory and no retry was left.
+  rejected,   ///< It was refused at the door, and ended when it arrived.
 };
 
 /// The word used in requests.csv.
@@ -24,6 +25,8 @@ enum class Outcome : std::uint8_t {
       return "completed";
     case Outcome::lost_oom:
       return "lost_oom";
+    case Outcome::rejected:
+      return "rejected";
   }
   return "";
 }
@@ -38,11 +41,12 @@ struct RequestRecord {
   /// KV entries thrown away by preemptions, not found again, and computed again.
   std::int64_t recomputed_tokens = 0;
   std::uint32_t class_index = 0;
-  std::uint32_t source = 0;    ///< The traffic source that offered it.
-  std::uint32_t session = 0;   ///< Its conversation, among those of the source.
-  std::uint32_t instance = 0;  ///< Of the last attempt.
+  std::uint32_t class_number = 0;  ///< Requests of its class that arrived before it.
+  std::uint32_t source = 0;        ///< The traffic source that offered it.
+  std::uint32_t session = 0;       ///< Its conversation, among those of the source.
+  std::uint32_t instance = 0;      ///< Of the last attempt; 0 when it was rejected.
   std::uint32_t preemptions = 0;
-  std::uint32_t retries = 0;
+  std::uint16_t retries = 0;
   Outcome outcome = Outcome::in_flight;
   bool measured = true;  ///< Arrived inside the scenario's measure window.
   Parts parts;           ///< Sums to finish − arrival; a lost request has `restart` alone.

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "sim/base/check.hpp"
+#include "sim/engine/read_admission.hpp"
 #include "sim/engine/scenario_checks.hpp"
 
 namespace tokenline {
@@ -45,6 +46,7 @@ ClusterConfig read_cluster(Reader& cluster, const Policies& policies) {
   config.router =
       cluster.word({"router", "Which replica gets a request: see `tokenline list policies`."},
                    policies.router.names(), "least_outstanding");
+  read_admission(cluster, policies, config);
   config.parallelism = read_parallelism(cluster);
   config.restart_delay = to_duration(cluster.seconds(
       {"restart_delay", "From an out-of-memory crash until the replica serves again."},
@@ -112,6 +114,7 @@ void read_hardware(Scenario& scenario, Reader& root, Reader& cluster, const Poli
   Reader engine = root.section({"engine", "The serving engine of each replica."}, true);
   scenario.engine =
       read_engine(engine, model, gpu ? gpu->generation : hw::Generation::hopper, policies);
+  if (!mistakes.traffic) check_queue(scenario, engine);
   if (!model || !gpu || mistakes.cluster || root.document().mistakes() != before) return;
   if (!mistakes.traffic) check_lengths(scenario, root);
   const ScenarioSections sections{.root = root, .cluster = cluster, .engine = engine};
@@ -166,6 +169,8 @@ void read(Scenario& scenario, config::Document& document) {
   before = document.mistakes();
   scenario.traffic = traffic::read_traffic(root, scenario.seed);
   mistakes.traffic = document.mistakes() != before;
+  if (!mistakes.cluster && !mistakes.traffic && !scenario.traffic.classes.empty())
+    complete_admission(cluster, scenario.traffic, scenario.cluster);
   scenario.speculation = read_speculation(root, model, scenario.traffic.classes);
   read_hardware(scenario, root, cluster, policies, model, gpu, mistakes);
   root.finish();

@@ -20,6 +20,8 @@ namespace tokenline {
 struct ClusterConfig {
   std::int64_t replicas = 1;
   std::string router;
+  std::string admission;
+  AdmissionSetup admission_setup;
   models::Parallelism parallelism;  ///< Of each replica.
   Duration restart_delay{};
   bool retry_after_oom = true;

@@ -53,6 +53,14 @@ void check_lengths(const Scenario& scenario, const config::Reader& root) {
           "raise engine.max_num_batched_tokens, or bound the lengths");
 }
 
+void check_queue(const Scenario& scenario, const config::Reader& engine) {
+  const bool deadlines = std::ranges::any_of(scenario.traffic.classes,
+                                             [](const auto& c) { return c.slo.ttft.has_value(); });
+  if (scenario.engine.queue_policy == "earliest_deadline" && !deadlines)
+    engine.error("queue_policy", "earliest_deadline needs deadlines, and no class has an slo.ttft",
+                 "give the urgent classes slo: {ttft: ...}");
+}
+
 bool check_sharding(const Scenario& scenario, const ScenarioSections& sections,
                     const models::Architecture& model) {
   const std::string mistake = models::first_sharding_mistake(model, scenario.cluster.parallelism);

@@ -14,6 +14,9 @@ struct ScenarioSections {
 /// No source offers a request longer than max_model_len. Reported at the length or the trace's row.
 void check_lengths(const Scenario& scenario, const config::Reader& root);
 
+/// The classes have what the order of the queue goes by.
+void check_queue(const Scenario& scenario, const config::Reader& engine);
+
 /// Whether the degrees of parallelism divide what they shard.
 [[nodiscard]] bool check_sharding(const Scenario& scenario, const ScenarioSections& sections,
                                   const models::Architecture& model);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "sim/policies/admission/admission.hpp"
+#include "sim/policies/queue/queue.hpp"
 #include "sim/policies/registry.hpp"
 #include "sim/policies/router/router.hpp"
 #include "sim/policies/scheduler/scheduler.hpp"
@@ -8,7 +10,9 @@ namespace tokenline {
 
 /// Every policy a scenario can name, by kind.
 struct Policies {
-  Registry<Router> router;
+  Registry<AdmissionControl, AdmissionSetup> admission;
+  Registry<RequestQueue, QueueSetup> queue;
+  Registry<Router, RouterSetup> router;
   Registry<Scheduler> scheduler;
 };
 

@@ -11,12 +11,12 @@
 
 namespace tokenline {
 
-/// Named factories for one policy interface, in name order. A value, not a singleton: a test can
-/// build its own.
-template <class Interface>
+/// Named factories for one policy interface, in name order, which make a policy of a Setup where
+/// the kind has one. A value, not a singleton: a test can build its own.
+template <class Interface, class... Setup>
 class Registry {
  public:
-  using Factory = std::function<std::unique_ptr<Interface>()>;
+  using Factory = std::function<std::unique_ptr<Interface>(const Setup&...)>;
 
   struct Entry {
     std::string summary;

@@ -29,6 +29,8 @@ bool meets(const RequestRecord& r, const traffic::Slo& slo) {
 /// Sums over the measured requests of a group.
 struct Totals {
   std::int64_t completed = 0;
+  std::int64_t lost = 0;
+  std::int64_t rejected = 0;
   std::int64_t prompt_tokens = 0;
   std::int64_t output_tokens = 0;
   std::int64_t preemptions = 0;
@@ -73,6 +75,8 @@ Totals total(const Records& records, std::span<const RequestClass> classes) {
       ++t.targeted;
       if (meets(*r, slo)) ++t.good;
     }
+    if (r->outcome == Outcome::lost_oom) ++t.lost;
+    if (r->outcome == Outcome::rejected) ++t.rejected;
     if (r->outcome == Outcome::completed) add_completed(t, *r);
   }
   return t;
@@ -165,6 +169,8 @@ ClassSummary summarize(const Group& group, std::span<const RequestClass> classes
   figures.count("offered", offered);
   figures.count("completed", t.completed);
   figures.count("failed", offered - t.completed);
+  figures.count("lost_oom", t.lost);
+  figures.count("rejected", t.rejected);
   add_rates(figures, t, duration);
   add_distribution(figures, "ttft", stats::summarize(t.ttft));
   add_distribution(figures, "tpot", stats::summarize(t.tpot));

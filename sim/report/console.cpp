@@ -43,6 +43,12 @@ std::string percent_of(const Figures& figures, std::string_view key) {
   return percent(figure == nullptr ? std::nullopt : figure->value);
 }
 
+/// Only where there are any: the block is otherwise that of `vllm bench serve`.
+std::string refusals(const ClassSummary& all) {
+  const Figure& rejected = *all.figures.find("rejected");
+  return rejected.value == 0.0 ? "" : entry("  refused at the door:", number(rejected));
+}
+
 std::string totals(const ClassSummary& all) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 8> lines{
       {{"completed", "Successful requests:"},
@@ -54,7 +60,10 @@ std::string totals(const ClassSummary& all) {
        {"output_throughput", "Output token throughput (tok/s):"},
        {"total_token_throughput", "Total Token throughput (tok/s):"}}};
   std::string out;
-  for (const auto& [key, label] : lines) out += entry(label, number(*all.figures.find(key)));
+  for (const auto& [key, label] : lines) {
+    out += entry(label, number(*all.figures.find(key)));
+    if (key == "failed") out += refusals(all);
+  }
   if (all.has_targets)
     out += entry("Request goodput (req/s):", number(*all.figures.find("request_goodput")));
   return out;

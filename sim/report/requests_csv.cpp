@@ -38,7 +38,8 @@ void add_commas(Buffer& row, std::size_t count) {
 
 void add_row(Buffer& row, std::size_t id, const RequestRecord& r, const RunResult& run) {
   fmt::format_to(std::back_inserter(row), "{},{},{},{}", id, run.classes[r.class_index].name,
-                 run.instances[r.instance].name, name(r.outcome));
+                 r.outcome == Outcome::rejected ? "" : run.instances[r.instance].name,
+                 name(r.outcome));
   add_s(row, r.arrival);
   fmt::format_to(std::back_inserter(row), ",{},{}", r.prompt_tokens, r.output_tokens);
   const bool completed = r.outcome == Outcome::completed;

@@ -32,6 +32,8 @@ struct Coverage {
   int speculated = 0;
   int pipelined = 0;
   int chained = 0;
+  int reordered = 0;
+  int rejected = 0;
 
   void add(const Scenario& scenario, const SlowRun& run) {
     const auto any = [&](auto condition) { return std::ranges::any_of(run.records, condition); };
@@ -48,6 +50,8 @@ struct Coverage {
     speculated += run.counts.rejections > 0;
     pipelined += run.counts.overlapping > 0;
     chained += run.counts.chained_pieces > 0;
+    reordered += run.counts.reordered > 0;
+    rejected += any([](const auto& r) { return r.outcome == Outcome::rejected; });
     contiguous += scenario.engine.kv_layout == KvLayout::contiguous;
   }
 };
@@ -150,4 +154,6 @@ TEST_CASE("the engine gives every request the record that walking every sequence
   CHECK(coverage.speculated >= runs / 10);
   CHECK(coverage.pipelined >= runs / 10);
   CHECK(coverage.chained >= runs / 30);
+  CHECK(coverage.reordered >= runs / 5);
+  CHECK(coverage.rejected >= runs / 5);
 }

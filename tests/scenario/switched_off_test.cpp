@@ -45,9 +45,19 @@ TEST_CASE("a feature switched off gives the bytes of the feature absent", "[off]
       "engine.prefill_attention=fa3", "cluster.replicas=1", "cluster.router=round_robin",
       "cluster.tensor_parallel_size=1", "cluster.on_oom=lose", "cluster.max_retries=0",
       "cluster.restart_delay=1 s", "traffic.chat.start=0 s", "traffic.chat.stop=1000 s",
-      "traffic.batch.slo={}", "traffic.batch.num_prompts=1000", "seed=42");
+      "traffic.batch.slo={}", "traffic.batch.num_prompts=1000", "traffic.chat.priority=0",
+      "cluster.admission=unlimited", "engine.queue_policy=fcfs", "engine.queue_policy=priority",
+      "seed=42");
   INFO(override_off);
   require_no_change(std::string(base), {override_off});
+}
+
+TEST_CASE("a door that never closes gives the bytes of no door", "[off]") {
+  require_no_change(std::string(base),
+                    {"cluster.admission=bounded_queue", "cluster.max_waiting=100000"});
+  require_no_change(std::string(base),
+                    {"cluster.admission=token_bucket", "cluster.bucket_counts=requests",
+                     "cluster.bucket_rate=1/s", "cluster.bucket_burst=100000"});
 }
 
 TEST_CASE("a number of KV blocks given as memory gives it changes nothing", "[off]") {

@@ -101,6 +101,10 @@ EngineDraw draw_engine(Dice& dice, std::int64_t drafts) {
   key("cuda_graph_max_tokens", dice.word({"0", "0", "20"}));
   key("schedule_ahead", dice.word({"false", "true"}));
   key("pipeline_slots", dice.word({"shared", "split", "each"}));
+  const std::string_view queue = dice.word({"fcfs", "fcfs", "priority", "shortest_job_first",
+                                            "earliest_deadline", "fair_share", "fair_share"});
+  key("queue_policy", queue);
+  if (queue == "shortest_job_first") key("length_prediction_sigma", dice.among({0.0, 0.3, 2.0}));
   return engine;
 }
 
@@ -135,7 +139,7 @@ std::string draw_lengths(Dice& dice, std::int64_t longest) {
 }
 
 /// `tick` is shared by the classes, so that evenly spaced arrivals coincide.
-std::string draw_class(Dice& dice, std::int64_t tick, std::int64_t longest) {
+std::string draw_class(Dice& dice, std::int64_t index, std::int64_t tick, std::int64_t longest) {
   std::string yaml;
   switch (dice.between(0, 3)) {
     case 0:
@@ -153,6 +157,10 @@ std::string draw_class(Dice& dice, std::int64_t tick, std::int64_t longest) {
                          dice.between(5, 1000));
   }
   if (dice.one_in(3)) yaml += fmt::format("    start: {} ms\n", dice.between(1, 20) * 10);
+  // The first class is the most urgent one.
+  yaml += fmt::format("    priority: {}\n", index == 0 ? -1 : dice.between(0, 1));
+  // Why always: earliest_deadline wants one.
+  yaml += fmt::format("    slo: {{ttft: {} ms}}\n", dice.among<std::int64_t>({1, 20, 500}));
   const std::int64_t prompt = dice.between(1, longest - 1);
   yaml += fmt::format("    num_prompts: {}\n", dice.between(1, 24));
   yaml += fmt::format("    prompt_tokens: {}\n", draw_lengths(dice, prompt));
@@ -161,16 +169,41 @@ std::string draw_class(Dice& dice, std::int64_t tick, std::int64_t longest) {
   return yaml;
 }
 
-std::string draw_traffic(Dice& dice, std::int64_t longest) {
+std::string draw_traffic(Dice& dice, std::int64_t classes, std::int64_t longest) {
   const std::int64_t tick = dice.among<std::int64_t>({10, 100, 1000, 1'000'000'000});
-  const std::int64_t classes = dice.between(1, 3);
   std::string yaml = "traffic:\n";
   for (std::int64_t i = 0; i < classes; ++i)
-    yaml += fmt::format("  class_{}:\n{}", i, draw_class(dice, tick, longest));
+    yaml += fmt::format("  class_{}:\n{}", i, draw_class(dice, i, tick, longest));
   return yaml;
 }
 
-std::string draw_head(Dice& dice, std::uint64_t seed, std::int64_t stages) {
+/// The door of the cluster.
+std::string draw_admission(Dice& dice, std::int64_t classes, std::int64_t longest) {
+  switch (dice.between(0, 6)) {
+    case 0:
+      return fmt::format("  admission: bounded_queue\n  max_waiting: {}\n", dice.between(1, 20));
+    case 1:
+      return fmt::format("  admission: bounded_queue\n  max_waiting_per_replica: {}\n",
+                         dice.between(1, 8));
+    case 2: {
+      const bool tokens = dice.one_in(2);
+      const std::int64_t rate = tokens ? dice.between(100, 20'000) : dice.between(1, 200);
+      const std::int64_t burst = tokens ? longest + dice.between(0, 500) : dice.between(1, 10);
+      return fmt::format(
+          "  admission: token_bucket\n  bucket_counts: {}\n  bucket_rate: {}/s\n"
+          "  bucket_burst: {}\n",
+          tokens ? "prompt_tokens" : "requests", rate, burst);
+    }
+    case 3:
+      if (classes == 1) return "";
+      return fmt::format("  admission: shed_by_class\n  shed_above: {}\n", dice.between(1, 8));
+    default:
+      return "";
+  }
+}
+
+std::string draw_head(Dice& dice, std::uint64_t seed, std::int64_t stages,
+                      const std::string& admission) {
   std::string yaml = fmt::format(
       "scenario: random {}\n"
       "seed: {}\n"
@@ -185,9 +218,10 @@ std::string draw_head(Dice& dice, std::uint64_t seed, std::int64_t stages) {
       "  max_retries: {}\n",
       seed, seed, dice.word({"llama-2-7b", "llama-3.1-8b"}),
       dice.word({"a100_sxm_80gb", "h100_sxm"}), dice.between(1, 3),
-      dice.word({"least_outstanding", "round_robin"}), stages,
-      dice.among<std::int64_t>({1, 10, 100, 1000}), dice.one_in(5) ? "lose" : "retry",
+      dice.word({"least_outstanding", "round_robin", "power_of_two", "least_kv", "slo_aware"}),
+      stages, dice.among<std::int64_t>({1, 10, 100, 1000}), dice.one_in(5) ? "lose" : "retry",
       dice.between(0, 2));
+  yaml += admission;
   if (dice.one_in(4))
     yaml += fmt::format("measure: {{from: {} ms, to: {} ms}}\n", dice.between(0, 100),
                         dice.between(101, 2000));
@@ -221,9 +255,12 @@ std::string random_scenario(std::uint64_t seed) {
   Dice dice(seed);
   const auto stages = dice.among<std::int64_t>({1, 1, 1, 2, 3, 4});
   const std::int64_t drafts = stages == 1 && dice.one_in(2) ? dice.between(1, 4) : 0;
-  const std::string head = draw_head(dice, seed, stages) + draw_speculation(dice, drafts);
   const EngineDraw engine = draw_engine(dice, drafts);
-  const std::string traffic = draw_traffic(dice, engine.max_model_len);
+  const std::int64_t classes = dice.between(1, 3);
+  const std::string admission = draw_admission(dice, classes, engine.max_model_len);
+  const std::string head =
+      draw_head(dice, seed, stages, admission) + draw_speculation(dice, drafts);
+  const std::string traffic = draw_traffic(dice, classes, engine.max_model_len);
   const std::string reserved = fmt::format("{}engine:\n{}  num_gpu_blocks_override: {}\n{}", head,
                                            engine.yaml, engine.blocks, traffic);
   if (dice.one_in(2)) return reserved;

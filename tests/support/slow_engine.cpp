@@ -1,5 +1,6 @@
 #include "tests/support/slow_engine.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 
@@ -14,7 +15,11 @@ class SlowCluster {
  public:
   explicit SlowCluster(Scenario& scenario)
       : scenario_(scenario),
-        router_(builtin_policies().router.at(scenario.cluster.router).make()),
+        admission_(builtin_policies()
+                       .admission.at(scenario.cluster.admission)
+                       .make(scenario.cluster.admission_setup)),
+        router_(
+            builtin_policies().router.at(scenario.cluster.router).make({.seed = scenario.seed})),
         world_{.scenario = scenario,
                .events = events_,
                .run = run_,
@@ -56,19 +61,46 @@ class SlowCluster {
     if (scenario_.measure)
       record.measured = arrival.when >= scenario_.measure->from &&
                         (!scenario_.measure->to || arrival.when < *scenario_.measure->to);
+    record.class_number = static_cast<std::uint32_t>(
+        std::ranges::count(run_.records, record.class_index, &RequestRecord::class_index));
     run_.records.push_back(record);
-    route(static_cast<std::uint32_t>(run_.records.size() - 1));
+    const auto request = static_cast<std::uint32_t>(run_.records.size() - 1);
+    std::vector<std::size_t> candidates = able();
+    if (admission_ != nullptr) {
+      if (!admission_->admits({.now = arrival.when,
+                               .class_index = arrival.class_index,
+                               .prompt_tokens = arrival.prompt_tokens},
+                              views(candidates))) {
+        run_.records.back().outcome = Outcome::rejected;
+        run_.records.back().finish = arrival.when;
+        ended(request);
+        return;
+      }
+      std::erase_if(candidates,
+                    [this](std::size_t i) { return !admission_->has_room(replicas_[i]->view()); });
+    }
+    route(request, candidates);
   }
 
-  void route(std::uint32_t request) {
+  /// Replicas that are up; all, when none is.
+  [[nodiscard]] std::vector<std::size_t> able() const {
     std::vector<std::size_t> candidates;
     for (std::size_t i = 0; i < replicas_.size(); ++i)
       if (replicas_[i]->up()) candidates.push_back(i);
     if (candidates.empty())
       for (std::size_t i = 0; i < replicas_.size(); ++i) candidates.push_back(i);
-    std::vector<ReplicaView> views;
-    for (const std::size_t i : candidates) views.push_back({replicas_[i]->outstanding()});
-    replicas_[candidates[router_->route(views)]]->enqueue(request);
+    return candidates;
+  }
+
+  [[nodiscard]] std::vector<ReplicaView> views(const std::vector<std::size_t>& candidates) const {
+    std::vector<ReplicaView> all;
+    for (const std::size_t i : candidates) all.push_back(replicas_[i]->view());
+    return all;
+  }
+
+  void route(std::uint32_t request, const std::vector<std::size_t>& candidates) {
+    const RouteRequest asked{.id = request, .prompt_tokens = run_.records[request].prompt_tokens};
+    replicas_[candidates[router_->route(asked, views(candidates))]]->enqueue(request);
   }
 
   void crashed(std::uint32_t request) {
@@ -80,7 +112,7 @@ class SlowCluster {
     record.parts[Part::restart] = now - record.arrival;
     if (scenario_.cluster.retry_after_oom && record.retries < scenario_.cluster.max_retries) {
       ++record.retries;
-      events_.at(now, Phase::arrival, [this, request] { route(request); });
+      events_.at(now, Phase::arrival, [this, request] { route(request, able()); });
       return;
     }
     record.outcome = Outcome::lost_oom;
@@ -99,6 +131,7 @@ class SlowCluster {
   }
 
   Scenario& scenario_;
+  std::unique_ptr<AdmissionControl> admission_;
   std::unique_ptr<Router> router_;
   SlowEvents events_;
   SlowRun run_;

@@ -18,6 +18,7 @@ struct SlowCounts {
   std::int64_t held_rows = 0;       ///< Finished rows in decode steps.
   std::int64_t partial_pieces = 0;  ///< Pieces of prompts that did not end them.
   std::int64_t unseen = 0;          ///< Requests in the queue of a decision that missed them.
+  std::int64_t reordered = 0;       ///< Decisions whose queue was not in the order of arrival.
   std::int64_t gpu_bound = 0;       ///< Steps that hid all of the host's work.
   std::int64_t rejections = 0;      ///< Passes in which a draft token was rejected.
   std::int64_t overlapping = 0;     ///< Steps that started while another was in the pipeline.

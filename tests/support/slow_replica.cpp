@@ -63,6 +63,20 @@ std::int64_t SlowReplica::outstanding() const {
   return all;
 }
 
+ReplicaView SlowReplica::view() const {
+  ReplicaView view{.outstanding = outstanding(),
+                   .waiting = static_cast<std::int64_t>(waiting_.size()),
+                   .used_blocks = pool_.used(),
+                   .block_size = limits_.block_size,
+                   .prefilled_tokens = prefilled_,
+                   .prefill_time = prefilling_};
+  for (const auto& sequence : waiting_) view.queued_tokens += sequence->prefill;
+  for (const SlowBatch& batch : batches_)
+    for (const auto& sequence : batch.running)
+      view.queued_tokens += sequence->prefill - sequence->scheduled;
+  return view;
+}
+
 bool SlowReplica::nothing_runs() const {
   return std::ranges::all_of(batches_, [](const SlowBatch& batch) {
     return std::ranges::all_of(batch.running, [](const auto& s) { return s->finished(); });
@@ -78,6 +92,7 @@ void SlowReplica::enqueue(std::uint32_t request) {
   sequence->output = record.output_tokens;
   sequence->prefill = record.prompt_tokens;
   sequence->joined = world_.events.now();
+  sequence->came = arrivals_++;
   waiting_.push_back(std::move(sequence));
   // A busy host sees it when a step ends.
   if (!up_ || decide_at_ || !in_pipeline_.empty()) return;
@@ -140,6 +155,7 @@ bool SlowReplica::start(SlowBatch& batch) {
   charge_waiting();
   charge_pause();
   look();
+  sort_queue();
   for (;;) {
     SlowStep step = schedule();
     if (step.decodes.empty() && step.pieces.empty()) {
@@ -167,9 +183,9 @@ bool SlowReplica::start(SlowBatch& batch) {
 void SlowReplica::look() {
   const bool ahead = world_.scenario.engine.schedule_ahead && batches_.size() == 1;
   for (const auto& sequence : waiting_)
-    if (!ahead || sequence->early) sequence->seen = true;
+    if (!ahead || sequence->early) see(*sequence);
   if (nothing_runs() && std::ranges::none_of(waiting_, [](const auto& s) { return s->seen; }))
-    for (const auto& sequence : waiting_) sequence->seen = true;
+    for (const auto& sequence : waiting_) see(*sequence);
   world_.run.counts.unseen +=
       std::ranges::count_if(waiting_, [](const auto& s) { return !s->seen; });
 }
@@ -265,6 +281,9 @@ void SlowReplica::launch(SlowStep& step) {
     stage_free_[i] = there;
   }
   step.end = there;
+  for (const auto& piece : step.pieces) prefilled_ += piece.tokens;
+  if (!step.pieces.empty())
+    prefilling_ += step.host + step.gpu / static_cast<std::int64_t>(batches_.size());
   SlowCounts& counts = world_.run.counts;
   ++counts.steps;
   counts.overlapping += in_pipeline_.empty() ? 0 : 1;
@@ -315,6 +334,7 @@ void SlowReplica::store_and_emit(const SlowStep& step) {
 void SlowReplica::emit(SlowSequence& sequence) {
   const TimePoint now = world_.events.now();
   RequestRecord& record = world_.run.records[sequence.request];
+  service_[record.class_index] += 2;
   if (++sequence.emitted == 1) {
     record.first_token = now;
     record.ttft_parts = TtftParts(record.parts);
@@ -348,6 +368,8 @@ void SlowReplica::crash() {
   std::ranges::sort(lost, {}, [](const auto& sequence) { return sequence->order; });
   lost.insert(lost.end(), waiting_.begin(), waiting_.end());
   waiting_.clear();
+  service_.clear();
+  last_left_.reset();
   ready_.insert(ready_.end(), in_pipeline_.begin(), in_pipeline_.end());
   in_pipeline_.clear();
   std::ranges::fill(stage_free_, world_.events.now());

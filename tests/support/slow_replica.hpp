@@ -47,6 +47,7 @@ struct SlowSequence {
   std::int64_t prefill = 0;      ///< Tokens that its prefill stores.
   std::int64_t thrown_away = 0;  ///< Most tokens it had stored when it was preempted.
   TimePoint joined{};            ///< The queue.
+  std::uint64_t came = 0;        ///< Requests that joined this queue before it.
   bool seen = false;             ///< A decision finds it in the queue.
   bool early = false;            ///< It was there when the last step started.
   bool preempted = false;        ///< Waits to be admitted again.
@@ -112,6 +113,8 @@ class SlowReplica {
   [[nodiscard]] bool up() const { return up_; }
   /// Requests sent here that have not ended.
   [[nodiscard]] std::int64_t outstanding() const;
+  /// What a router sees of it.
+  [[nodiscard]] ReplicaView view() const;
 
  private:
   // slow_scheduling.cpp: who computes what.
@@ -134,6 +137,15 @@ class SlowReplica {
   [[nodiscard]] SlowSequencePtr find_partial() const;
   [[nodiscard]] std::int64_t slots() const;
   [[nodiscard]] SlowBatch* bring_partial_here(const SlowSequencePtr& partial);
+
+  // slow_queue.cpp: who is next.
+  void sort_queue();
+  using QueuePlace = std::deque<SlowSequencePtr>::iterator;
+  void sort_fairly(QueuePlace first, QueuePlace last) const;
+  [[nodiscard]] std::pair<std::int64_t, double> rank(const SlowSequence& sequence) const;
+  [[nodiscard]] std::uint32_t class_of(const SlowSequence& sequence) const;
+  void see(SlowSequence& sequence);
+  void leave_queue(const SlowSequence& sequence);
 
   // slow_replica.cpp: when steps start, what they take, what comes out.
   void expect();
@@ -181,6 +193,11 @@ class SlowReplica {
   Blocked blocked_ = Blocked::nothing;  ///< What the queue has waited for since.
   bool up_ = true;
   std::uint64_t admissions_ = 0;
+  std::uint64_t arrivals_ = 0;
+  std::map<std::uint32_t, std::int64_t> service_;  ///< By class: prompt + 2 · output tokens.
+  std::optional<std::uint32_t> last_left_;         ///< The class last admitted for the first time.
+  std::int64_t prefilled_ = 0;                     ///< Tokens of all steps that started,
+  Duration prefilling_{};                          ///< and what those took that had any.
   int decodes_since_calm_ = 0;  ///< Decode steps since the replica was idle or preempted.
 };
 

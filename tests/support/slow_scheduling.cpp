@@ -296,7 +296,10 @@ void SlowReplica::admit(std::int64_t budget, bool in_part, SlowStep& step,
     TOKENLINE_CHECK(pool_.append(next->request, tokens), "blocks that were free are not");
     if (room_to_the_end) *room_to_the_end -= to_the_end;
     budget -= tokens;
-    if (!next->preempted) ++step.newcomers;
+    if (!next->preempted) {
+      ++step.newcomers;
+      leave_queue(*next);
+    }
     next->preempted = false;
     next->order = admissions_++;
     next->accounted = world_.events.now();

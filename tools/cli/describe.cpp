@@ -110,7 +110,8 @@ std::vector<std::string> known_names(const Policies& policies) {
   std::vector<std::string> names{"scenario", "study"};
   for (const auto& some :
        {models::model_names(), hw::gpu_names(), hw::node_fabric_names(), hw::inter_fabric_names(),
-        policies.router.names(), policies.scheduler.names(), engine_preset_names()})
+        policies.admission.names(), policies.queue.names(), policies.router.names(),
+        policies.scheduler.names(), engine_preset_names()})
     for (const std::string& name : some)
       if (!contains(names, name)) names.push_back(name);
   for (const std::string& gpu : hw::gpu_names())
@@ -128,6 +129,8 @@ std::string describe(const std::string& name) {
   if (const auto gpu = hw::catalog_name(name)) found.push_back(describe_gpu(*gpu));
   if (contains(hw::node_fabric_names(), name)) found.push_back(describe_node_fabric(name));
   if (contains(hw::inter_fabric_names(), name)) found.push_back(describe_inter_fabric(name));
+  found.push_back(describe_policy("admission", policies.admission, name));
+  found.push_back(describe_policy("queue", policies.queue, name));
   found.push_back(describe_policy("router", policies.router, name));
   found.push_back(describe_policy("scheduler", policies.scheduler, name));
   for (const presets::File& file : presets::files())

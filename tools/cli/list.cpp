@@ -62,6 +62,8 @@ void add_policies(report::TextTable& table, std::string_view kind, const Registr
 std::string list_policies() {
   const Policies policies = builtin_policies();
   report::TextTable table(3);
+  add_policies(table, "admission", policies.admission);
+  add_policies(table, "queue", policies.queue);
   add_policies(table, "router", policies.router);
   add_policies(table, "scheduler", policies.scheduler);
   return table.text();

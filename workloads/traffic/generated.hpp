@@ -20,6 +20,7 @@ class Requests {
            RequestLengths lengths, std::int64_t limit);
 
   [[nodiscard]] bool used_up() const { return next_ == limit_; }
+  [[nodiscard]] bool endless() const { return limit_ == std::numeric_limits<std::int64_t>::max(); }
   /// The next request, offered at `when`; not when used_up().
   [[nodiscard]] Arrival at(TimePoint when);
 
@@ -68,6 +69,9 @@ class ClosedLoop final : public Source {
 
   [[nodiscard]] std::optional<Arrival> next() override;
   [[nodiscard]] std::optional<Arrival> finished(const Finished& request) override;
+  [[nodiscard]] bool endless_at_once() const override {
+    return think_time_ == Duration{} && requests_.endless();
+  }
 
  private:
   [[nodiscard]] std::optional<Arrival> send(TimePoint when);

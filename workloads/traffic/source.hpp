@@ -59,12 +59,15 @@ class Source {
   /// What became of the source's conversations so far, so that none ends in silence; empty where it
   /// has none.
   [[nodiscard]] virtual std::vector<Count> counts() const { return {}; }
+  /// Whether requests that end when they arrive would follow each other at one instant for ever.
+  [[nodiscard]] virtual bool endless_at_once() const { return false; }
 };
 
 /// One named class of requests.
 struct RequestClass {
   std::string name;
   Slo slo;
+  std::int64_t priority = 0;  ///< The smallest goes first where priorities count.
 };
 
 /// Rows of a data file that were left out because a key of the scenario says so.

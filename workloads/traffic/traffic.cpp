@@ -49,8 +49,7 @@ TraceSelection read_selection(config::Reader& section) {
   return selection;
 }
 
-void read_replayed(config::Reader& entry, const std::string& name, const Slo& slo,
-                   Traffic& traffic) {
+void read_replayed(config::Reader& entry, const RequestClass& shared, Traffic& traffic) {
   config::Reader section = entry.section({"trace", "Recorded requests to replay."});
   config::Document& document = entry.document();
   const std::size_t before = document.mistakes();
@@ -62,10 +61,10 @@ void read_replayed(config::Reader& entry, const std::string& name, const Slo& sl
   if (document.mistakes() == before) check_rows(section, selection, trace, traffic);
   const auto first = static_cast<std::uint32_t>(traffic.classes.size());
   for (Arrival& arrival : trace.arrivals) arrival.class_index += first;
-  if (trace.classes.empty() || selection.only) trace.classes = {name};
+  if (trace.classes.empty() || selection.only) trace.classes = {shared.name};
   for (const std::string& class_name : trace.classes)
-    add_class(document, section.where("file"), section.path() + ".file", {class_name, slo},
-              traffic);
+    add_class(document, section.where("file"), section.path() + ".file",
+              {class_name, shared.slo, shared.priority}, traffic);
   traffic.longest.push_back({trace.longest_prompt, trace.longest_total, trace.longest_at, "trace"});
   traffic.sources.push_back(std::make_unique<TraceSource>(std::move(trace.arrivals)));
 }
@@ -73,7 +72,12 @@ void read_replayed(config::Reader& entry, const std::string& name, const Slo& sl
 void read_class(config::Reader& entry, const std::string& name, std::uint64_t seed,
                 Traffic& traffic) {
   if (const auto problem = class_name_problem(name); !problem.empty()) entry.error("", problem);
-  const Slo slo = read_slo(entry);
+  RequestClass described{name, read_slo(entry)};
+  described.priority =
+      entry.integer({"priority",
+                     "Who goes first under engine.queue_policy: priority, and is refused last "
+                     "under cluster.admission: shed_by_class: the smallest."},
+                    {-1'000'000, 1'000'000}, 0);
   const bool generated = entry.has("arrival");
   const bool replayed = entry.has("trace");
   if (generated == replayed) {
@@ -83,11 +87,11 @@ void read_class(config::Reader& entry, const std::string& name, std::uint64_t se
   }
   entry.alternative("without trace", generated && !replayed, [&] {
     const auto index = static_cast<std::uint32_t>(traffic.classes.size());
-    add_class(entry.document(), entry.where(""), entry.path(), {name, slo}, traffic);
+    add_class(entry.document(), entry.where(""), entry.path(), described, traffic);
     read_generated(entry, seed, name, index, traffic);
   });
   entry.alternative("without arrival", replayed && !generated,
-                    [&] { read_replayed(entry, name, slo, traffic); });
+                    [&] { read_replayed(entry, described, traffic); });
   entry.finish();
 }
 

@@ -5,7 +5,8 @@ namespace {
 
 class RoundRobin final : public Router {
  public:
-  std::size_t route(std::span<const ReplicaView> replicas) override {
+  std::size_t route(const RouteRequest& /*request*/,
+                    std::span<const ReplicaView> replicas) override {
     return next_++ % replicas.size();
   }
 
@@ -16,9 +17,10 @@ class RoundRobin final : public Router {
 }  // namespace
 
 void register_router_round_robin(Policies& policies) {
-  policies.router.add("round_robin", {.summary = "Each replica in turn, whatever its load.",
-                                      .source = "nginx's default for an upstream group",
-                                      .make = [] { return std::make_unique<RoundRobin>(); }});
+  policies.router.add("round_robin",
+                      {.summary = "Each replica in turn, whatever its load.",
+                       .source = "nginx's default for an upstream group",
+                       .make = [](const RouterSetup&) { return std::make_unique<RoundRobin>(); }});
 }
 
 }  // namespace tokenline

@@ -6,8 +6,8 @@
 
 namespace tokenline {
 
-/// What the head of the waiting queue waits for. The queue is first come, first served, so
-/// everything behind the head waits for the same thing.
+/// What the head of the waiting queue waits for. Nothing behind it is admitted before it, so
+/// everything behind it waits for the same thing.
 enum class Blocked : std::uint8_t { nothing, sequence_slot, kv_blocks, token_budget };
 
 /// Limits a scheduler keeps, under the engines' names.

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "sim/engine/run.hpp"
 #include "tests/support/scratch.hpp"
@@ -44,7 +45,8 @@ cluster: {gpu: h100_sxm, replicas: 2, router: round_robin, tensor_parallel_size:
           restart_delay: 5 s, on_oom: lose, max_retries: 0}
 measure: {from: 1 s, to: 8 s}
 assert: [all.completed > 0]
-engine: {preset: orca, modelled: mine, scheduler: chunked, max_num_seqs: 32, max_model_len: 2048,
+engine: {preset: orca, modelled: mine, scheduler: chunked, max_num_seqs: 32,
+         queue_policy: shortest_job_first, length_prediction_sigma: 0.5, max_model_len: 2048,
          allow_long_max_model_len: true, max_num_batched_tokens: 512, gpu_memory_utilization: 0.8,
          kv_sizing: profiled, kv_layout: paged, block_size: 32, watermark: 0.01,
          static_reserve: 1 GiB, quantization: auto, kv_cache_dtype: auto,
@@ -63,6 +65,7 @@ traffic:
     prompt_tokens: {distribution: lognormal, mean: 300, sigma: 0.5, min: 2, max: 1500}
     output_tokens: {distribution: uniform, min: 2, max: 90}
     slo: {ttft: 200 ms, tpot: 50 ms, e2el: 5 s}
+    priority: -1
   ramp:
     arrival: {process: constant, rate: [{at: 0 s, rate: 0/s}, {at: 5 s, rate: 9/s, ramp: true}]}
     stop: 9 s
@@ -177,6 +180,15 @@ TEST_CASE("every key that a scenario holds is described", "[scenario]") {
   std::set<std::string> used;
   for (const std::string& text : {std::string(full), full_with_histogram()})
     collect(parse_scenario(folder / "s.yaml", text).resolved, "", used);
+  // One choice of admission excludes the keys of the others.
+  const std::vector<std::vector<std::string>> doors{
+      {"cluster.admission=bounded_queue", "cluster.max_waiting=9",
+       "cluster.max_waiting_per_replica=9"},
+      {"cluster.admission=token_bucket", "cluster.bucket_counts=requests",
+       "cluster.bucket_rate=9/s", "cluster.bucket_burst=9"},
+      {"cluster.admission=shed_by_class", "cluster.shed_above=9"}};
+  for (const auto& door : doors)
+    collect(parse_scenario(folder / "s.yaml", std::string(full), {door}).resolved, "", used);
   std::set<std::string> described;
   for (const config::KeyInfo& key : scenario_keys()) {
     described.insert(key.path);

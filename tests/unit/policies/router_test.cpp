@@ -1,20 +1,122 @@
+#include <algorithm>
+#include <array>
 #include <catch2/catch.hpp>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "sim/policies/policies.hpp"
 
 using namespace tokenline;
 
+namespace {
+
+std::unique_ptr<Router> make(const std::string& name, std::uint64_t seed = 42) {
+  return builtin_policies().router.at(name).make({.seed = seed});
+}
+
+std::vector<ReplicaView> with_outstanding(const std::vector<std::int64_t>& counts) {
+  std::vector<ReplicaView> replicas;
+  for (const std::int64_t count : counts) replicas.push_back({.outstanding = count});
+  return replicas;
+}
+
+}  // namespace
+
 TEST_CASE("round_robin takes each replica in turn whatever its load", "[policies]") {
-  const auto router = builtin_policies().router.at("round_robin").make();
-  const std::vector<ReplicaView> replicas{
-      {.outstanding = 9}, {.outstanding = 0}, {.outstanding = 4}};
-  for (std::size_t i = 0; i < 7; ++i) CHECK(router->route(replicas) == i % 3);
+  const auto router = make("round_robin");
+  const auto replicas = with_outstanding({9, 0, 4});
+  for (std::size_t i = 0; i < 7; ++i) CHECK(router->route({.id = i}, replicas) == i % 3);
 }
 
 TEST_CASE("least_outstanding takes the least loaded replica, the first one on ties", "[policies]") {
-  const auto router = builtin_policies().router.at("least_outstanding").make();
-  CHECK(router->route(std::vector<ReplicaView>{
-            {.outstanding = 9}, {.outstanding = 3}, {.outstanding = 3}}) == 1);
-  CHECK(router->route(std::vector<ReplicaView>{{.outstanding = 0}}) == 0);
+  const auto router = make("least_outstanding");
+  CHECK(router->route({}, with_outstanding({9, 3, 3})) == 1);
+  CHECK(router->route({}, with_outstanding({0})) == 0);
+}
+
+TEST_CASE("power_of_two never takes the most loaded replica, and the others by their rank",
+          "[policies]") {
+  // Of n replicas the one with r less loaded ones is taken in (n - 1 - r) of the n (n - 1) / 2
+  // pairs.
+  const auto router = make("power_of_two");
+  const auto replicas = with_outstanding({30, 10, 40, 20});
+  constexpr int draws = 60'000;
+  std::array<int, 4> taken{};
+  for (std::uint64_t id = 0; id < draws; ++id) ++taken.at(router->route({.id = id}, replicas));
+  CHECK(taken[2] == 0);
+  CHECK(taken[1] / double{draws} == Approx(3.0 / 6.0).margin(0.01));
+  CHECK(taken[3] / double{draws} == Approx(2.0 / 6.0).margin(0.01));
+  CHECK(taken[0] / double{draws} == Approx(1.0 / 6.0).margin(0.01));
+}
+
+TEST_CASE("power_of_two takes equally loaded replicas equally often, and the only one",
+          "[policies]") {
+  const auto router = make("power_of_two");
+  const auto replicas = with_outstanding({5, 5, 5});
+  constexpr int draws = 30'000;
+  std::array<int, 3> taken{};
+  for (std::uint64_t id = 0; id < draws; ++id) ++taken.at(router->route({.id = id}, replicas));
+  for (const int count : taken) CHECK(count / double{draws} == Approx(1.0 / 3.0).margin(0.01));
+  CHECK(router->route({.id = 7}, with_outstanding({3})) == 0);
+}
+
+TEST_CASE("power_of_two draws by seed and request, whatever it was asked before", "[policies]") {
+  const auto replicas = with_outstanding({1, 1, 1, 1, 1, 1, 1, 1});
+  const auto first = make("power_of_two");
+  const auto second = make("power_of_two");
+  const auto other = make("power_of_two", 43);
+  std::set<std::size_t> chosen;
+  int different = 0;
+  for (std::uint64_t id = 0; id < 50; ++id) {
+    const std::size_t choice = first->route({.id = id}, replicas);
+    chosen.insert(choice);
+    CHECK(second->route({.id = id}, replicas) == choice);
+    CHECK(second->route({.id = id}, replicas) == choice);
+    different += other->route({.id = id}, replicas) != choice;
+  }
+  CHECK(chosen.size() == 8);
+  CHECK(different > 25);
+}
+
+TEST_CASE("least_kv counts the blocks in use and those that the waiting prompts will fill",
+          "[policies]") {
+  const auto router = make("least_kv");
+  const auto route = [&](const std::vector<ReplicaView>& replicas) {
+    return router->route({}, replicas);
+  };
+  // 100 blocks; 90 + ⌈161 / 16⌉ = 101; 90 + ⌈160 / 16⌉ = 100, behind the first.
+  CHECK(route({{.outstanding = 9, .queued_tokens = 0, .used_blocks = 100, .block_size = 16},
+               {.outstanding = 1, .queued_tokens = 161, .used_blocks = 90, .block_size = 16},
+               {.outstanding = 1, .queued_tokens = 160, .used_blocks = 90, .block_size = 16}}) ==
+        0);
+  CHECK(route({{.used_blocks = 100, .block_size = 16},
+               {.queued_tokens = 144, .used_blocks = 90, .block_size = 16}}) == 1);
+}
+
+TEST_CASE("slo_aware takes the replica that is predicted to answer first", "[policies]") {
+  const auto router = make("slo_aware");
+  const auto view = [](std::int64_t queued, std::int64_t prefilled, std::int64_t milliseconds) {
+    return ReplicaView{.queued_tokens = queued,
+                       .prefilled_tokens = prefilled,
+                       .prefill_time = std::chrono::milliseconds(milliseconds)};
+  };
+  const RouteRequest request{.id = 0, .prompt_tokens = 1000};
+  // (4000 + 1000) / 10,000 per second = 0.5 s against (2000 + 1000) / 5,000 = 0.6 s: the longer
+  // queue is the shorter wait.
+  CHECK(router->route(request, std::vector{view(2000, 5'000, 1000), view(4000, 20'000, 2000)}) ==
+        1);
+  // Without a prompt of its own 0.4 s against 0.4 s: the fewer tokens.
+  CHECK(router->route({.id = 0, .prompt_tokens = 0},
+                      std::vector{view(4000, 20'000, 2000), view(2000, 5'000, 1000)}) == 1);
+}
+
+TEST_CASE("slo_aware tries a replica that has computed nothing yet, the one with less to do first",
+          "[policies]") {
+  const auto router = make("slo_aware");
+  CHECK(router->route({.id = 0, .prompt_tokens = 10},
+                      std::vector<ReplicaView>{
+                          {.prefilled_tokens = 1000, .prefill_time = std::chrono::milliseconds(1)},
+                          {.queued_tokens = 500},
+                          {.queued_tokens = 400}}) == 2);
 }

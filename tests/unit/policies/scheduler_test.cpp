@@ -76,14 +76,20 @@ constexpr SchedulerLimits roomy{
 }  // namespace
 
 TEST_CASE("every policy of policies.def is registered once, in name order", "[policies]") {
+  std::vector<std::string> admission;
+  std::vector<std::string> queue;
   std::vector<std::string> router;
   std::vector<std::string> scheduler;
 #define POLICY(kind, name) kind.emplace_back(#name);
 #include "sim/policies/policies.def"
 #undef POLICY
+  std::ranges::sort(admission);
+  std::ranges::sort(queue);
   std::ranges::sort(router);
   std::ranges::sort(scheduler);
   const Policies policies = builtin_policies();
+  CHECK(policies.admission.names() == admission);
+  CHECK(policies.queue.names() == queue);
   CHECK(policies.router.names() == router);
   CHECK(policies.scheduler.names() == scheduler);
 }

@@ -51,6 +51,17 @@ inline RequestRecord lost(Duration arrival, Duration until, std::uint32_t class_
   return record;
 }
 
+/// A request that was refused at the door.
+inline RequestRecord rejected(Duration arrival) {
+  RequestRecord record;
+  record.arrival = TimePoint{} + arrival;
+  record.finish = record.arrival;
+  record.prompt_tokens = 10;
+  record.output_tokens = 11;
+  record.outcome = Outcome::rejected;
+  return record;
+}
+
 /// A run of these classes, without requests, on one replica.
 inline RunResult run_of(const std::vector<std::string>& classes) {
   RunResult run;

@@ -52,6 +52,8 @@ TEST_CASE("throughput counts completed requests until the last of any finished",
   CHECK(value(chat, "offered") == 11.0);
   CHECK(value(chat, "completed") == 10.0);
   CHECK(value(chat, "failed") == 1.0);
+  CHECK(value(chat, "lost_oom") == 1.0);
+  CHECK(value(chat, "rejected") == 0.0);
   CHECK(value(chat, "retries") == 2.0);
   CHECK(value(chat, "duration_s") == Approx(duration));
   CHECK(value(chat, "total_input_tokens") == 10.0 * 10);
@@ -59,6 +61,18 @@ TEST_CASE("throughput counts completed requests until the last of any finished",
   CHECK(value(chat, "request_throughput") == Approx(10.0 / duration));
   CHECK(value(chat, "output_throughput") == Approx(110.0 / duration));
   CHECK(value(chat, "total_token_throughput") == Approx(210.0 / duration));
+}
+
+TEST_CASE("failed requests are those lost and those refused", "[report]") {
+  RunResult run = ladder(10);
+  run.log.records.push_back(lost(10s, 10s));
+  for (int i = 0; i < 3; ++i) run.log.records.push_back(rejected(3s));
+  const auto chat = summarize_classes(run, {}).at(1);
+  CHECK(value(chat, "offered") == 14.0);
+  CHECK(value(chat, "completed") == 10.0);
+  CHECK(value(chat, "failed") == 4.0);
+  CHECK(value(chat, "lost_oom") == 1.0);
+  CHECK(value(chat, "rejected") == 3.0);
 }
 
 TEST_CASE("only measured requests count, and their time begins with the window", "[report]") {

@@ -53,6 +53,16 @@ TEST_CASE("the block is that of vllm bench serve", "[report]") {
   CHECK_THAT(text, Contains("\n" + std::string(50, '=') + "\n"));
 }
 
+TEST_CASE("what was refused at the door is said below the failed requests, where there is any",
+          "[report]") {
+  RunResult run = two_requests();
+  CHECK_THAT(console_text(summary_of(run)), !Contains("refused"));
+  run.log.records.push_back(rejected(1s));
+  run.log.records.push_back(lost(1s, 1s));
+  CHECK_THAT(console_text(summary_of(run)),
+             Contains(line("Failed requests:", "2") + line("  refused at the door:", "1")));
+}
+
 TEST_CASE("goodput appears with targets only, and what is missing is a dash", "[report]") {
   RunResult run = two_requests();
   CHECK_THAT(console_text(summary_of(run)), !Contains("goodput"));

@@ -94,6 +94,17 @@ TEST_CASE("a lost request has an end but neither latencies nor a ledger", "[repo
   CHECK(rows(run)[1].size() == rows(run)[0].size());
 }
 
+TEST_CASE("a rejected request has no instance, and ends when it arrives", "[report]") {
+  RunResult run = run_of({"chat"});
+  run.log.records.push_back(rejected(1s));
+  CHECK(field(run, 0, "outcome") == "rejected");
+  CHECK(field(run, 0, "instance").empty());
+  CHECK(field(run, 0, "arrival_s") == "1.000000000");
+  CHECK(field(run, 0, "finish_s") == "1.000000000");
+  CHECK(field(run, 0, "e2el_ms").empty());
+  CHECK(rows(run)[1].size() == rows(run)[0].size());
+}
+
 TEST_CASE("ledger columns sum to the latency", "[report]") {
   RunResult run = run_of({"chat"});
   run.log.records.push_back(completed({.ttft = 3ns, .e2el = 10ns}));

@@ -1,0 +1,43 @@
+#include <algorithm>
+#include <utility>
+
+#include "sim/policies/policies.hpp"
+
+namespace tokenline {
+namespace {
+
+/// When the request's prompt would be computed behind all that waits, at the speed measured so far.
+/// One that has computed nothing yet is taken to be immediate: trying is how it is measured.
+double predicted_ttft(const RouteRequest& request, const ReplicaView& replica) {
+  if (replica.prefilled_tokens == 0) return 0.0;
+  const double rate =
+      static_cast<double>(replica.prefilled_tokens) / to_seconds(replica.prefill_time).value();
+  return static_cast<double>(replica.queued_tokens + request.prompt_tokens) / rate;
+}
+
+class SloAware final : public Router {
+ public:
+  std::size_t route(const RouteRequest& request, std::span<const ReplicaView> replicas) override {
+    // A request has one target: the most slack is where the prediction is shortest.
+    const auto best = std::ranges::min_element(replicas, {}, [&](const ReplicaView& replica) {
+      return std::pair(predicted_ttft(request, replica), replica.queued_tokens);
+    });
+    return static_cast<std::size_t>(best - replicas.begin());
+  }
+};
+
+}  // namespace
+
+void register_router_slo_aware(Policies& policies) {
+  policies.router.add(
+      "slo_aware",
+      {.summary =
+           "Most slack between the target for the first token and its prediction, the tokens "
+           "that wait to be prefilled over the rate at which the replica has prefilled so "
+           "far; the fewest such tokens, then the first one on ties.",
+       .source = "Mooncake's Conductor (FAST'25, Algorithm 1: shortest estimated TTFT); llm-d's "
+                 "predicted-latency scheduling, strategy of most headroom",
+       .make = [](const RouterSetup&) { return std::make_unique<SloAware>(); }});
+}
+
+}  // namespace tokenline
