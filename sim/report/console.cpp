@@ -176,6 +176,18 @@ std::string off_grid_operators(const Summary& summary) {
   return out.empty() ? out : out + ")";
 }
 
+/// "sessions 40, sessions_completed 38, …" and the rows that were left out; nothing where there are
+/// none.
+std::string traffic_counts(const Summary& summary) {
+  std::string out;
+  for (const auto& [name, count] : summary.sessions)
+    out += fmt::format("{}{} {}", out.empty() ? "" : ", ", name, count);
+  if (!out.empty()) out += '\n';
+  for (const auto& [path, rows] : summary.left_out)
+    out += fmt::format("left out: {} rows, as {} says\n", rows, path);
+  return out;
+}
+
 std::string console_text(const Summary& summary) {
   const ClassSummary& all = *summary.find_class("all");
   std::string out = title(" Serving Benchmark Result ", '=');
@@ -184,6 +196,7 @@ std::string console_text(const Summary& summary) {
   out += '\n' + instance_table(summary) + '\n' + ledger(summary) + '\n';
   out += fmt::format("engine: {} ({}), scheduler {}; seed {}\n", summary.engine.preset,
                      summary.engine.modelled, summary.engine.scheduler, summary.seed);
+  out += traffic_counts(summary);
   out += fmt::format("prices: {} of GPU time outside the measured grid{}\n",
                      percent(summary.off_grid_fraction), off_grid_operators(summary));
   out += audit_verdict(summary.audit);

@@ -31,6 +31,20 @@ void add_off_grid(Summary& summary, const std::vector<InstanceResult>& instances
                            &std::pair<std::string, double>::second);
 }
 
+void add_traffic(Summary& summary, const traffic::Traffic& traffic) {
+  for (const traffic::LeftOut& left : traffic.left_out)
+    summary.left_out.emplace_back(left.path, left.rows);
+  for (const auto& source : traffic.sources)
+    for (const traffic::Count& count : source->counts()) {
+      const auto known = std::ranges::find(summary.sessions, count.name,
+                                           &std::pair<std::string, std::int64_t>::first);
+      if (known == summary.sessions.end())
+        summary.sessions.emplace_back(count.name, count.count);
+      else
+        known->second += count.count;
+    }
+}
+
 }  // namespace
 
 InstanceSummary summarize_instance(const InstanceResult& instance,
@@ -109,6 +123,7 @@ Summary summarize(const Scenario& scenario, const RunResult& run) {
   for (const InstanceResult& instance : run.instances)
     summary.instances.push_back(summarize_instance(instance, hardware));
   add_off_grid(summary, run.instances);
+  add_traffic(summary, scenario.traffic);
   summary.audit = run.audit;
   return summary;
 }

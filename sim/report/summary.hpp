@@ -59,6 +59,10 @@ struct Summary {
   std::vector<std::pair<std::string, double>> off_grid_by_operator;
   /// Median error of the calibration, weighted by the GPU time of the operators.
   std::optional<double> price_error_fraction;
+  /// Rows of data files that a key of the scenario leaves out, by the path of the key; what became
+  /// of conversations, over all sources.
+  std::vector<std::pair<std::string, std::int64_t>> left_out;
+  std::vector<std::pair<std::string, std::int64_t>> sessions;
   AuditReport audit;
   std::vector<AssertResult> asserts;
 

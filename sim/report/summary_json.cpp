@@ -46,6 +46,12 @@ Json instance(const InstanceSummary& summary) {
   return object;
 }
 
+Json counts(const std::vector<std::pair<std::string, std::int64_t>>& all) {
+  Json object = Json::object();
+  for (const auto& [name, count] : all) object[name] = count;
+  return object;
+}
+
 Json audit(const AuditReport& report) {
   Json checks = Json::array();
   for (const AuditCheck& check : report.checks)
@@ -84,6 +90,8 @@ std::string summary_json(const Summary& summary) {
                      {"gpu", summary.gpu},
                      {"prefill_attention", name(summary.engine.prefill_attention)},
                      {"decode_attention", name(summary.engine.decode_attention)}};
+  root["traffic"] = {{"left_out", counts(summary.left_out)},
+                     {"sessions", counts(summary.sessions)}};
   root["audit"] = audit(summary.audit);
   root["asserts"] = Json::array();
   for (const AssertResult& result : summary.asserts)

@@ -5,12 +5,15 @@
 #include <string>
 #include <vector>
 
+#include "sim/report/console.hpp"
 #include "sim/report/digest.hpp"
+#include "tests/support/scratch.hpp"
 #include "tests/unit/report/builders.hpp"
 
 using namespace tokenline;
 using namespace tokenline::report;
 using namespace std::chrono_literals;
+using Catch::Contains;
 using Json = nlohmann::ordered_json;
 
 namespace {
@@ -119,7 +122,7 @@ TEST_CASE("summary.json has the documented members in their order", "[report]") 
   const Json json = Json::parse(summary_json(summarize(scenario, result)));
   CHECK(keys(json) == std::vector<std::string>{"tokenline", "scenario", "seed", "config_sha256",
                                                "simulated_s", "engine", "classes", "instances",
-                                               "ledger", "pricing", "audit", "asserts"});
+                                               "ledger", "pricing", "traffic", "audit", "asserts"});
   CHECK(keys(json["classes"]) == std::vector<std::string>{"all", "chat", "batch"});
   CHECK(keys(json["ledger"]) == keys(json["classes"]));
   CHECK(json["ledger"]["chat"]["ttft"]["mean_ms"].size() == ttft_part_count);
@@ -133,6 +136,32 @@ TEST_CASE("summary.json has the documented members in their order", "[report]") 
   CHECK(json["audit"]["passed"] == true);
   CHECK(json["engine"]["preset"] == "vllm-v1");
   CHECK(json["simulated_s"] == to_seconds(result.end - TimePoint{}).value());
+}
+
+TEST_CASE("conversations that end early and rows that are left out are said", "[report]") {
+  const Scratch folder;
+  const std::string trace =
+      folder.write("t.csv",
+                   "Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n"
+                   "5,GPT-4,10,20,30,Conversation log\n6,GPT-4,10,0,10,Conversation log\n");
+  Scenario scenario = parse_scenario(
+      "sessions.yaml",
+      "scenario: sessions\nmodel: llama-3.1-8b\ncluster: {gpu: h100_sxm}\nengine: {}\ntraffic:\n"
+      "  chat: {arrival: {process: constant, rate: 1/s}, prompt_tokens: 100, output_tokens: 50,\n"
+      "         session: {turns: 4, think_time: 1 s, max_context: 400, num_sessions: 3}}\n"
+      "  recorded: {trace: {file: " +
+          trace + ", format: burstgpt, unanswered: leave_out}}\n");
+  const RunResult result = run(scenario);
+  const Summary summary = summarize(scenario, result);
+  const Json json = Json::parse(summary_json(summary));
+  CHECK(json["traffic"]["left_out"]["traffic.recorded.trace.unanswered"] == 1);
+  // Two turns hold 300 tokens; the third would hold 450.
+  CHECK(json["traffic"]["sessions"]["sessions"] == 3);
+  CHECK(json["traffic"]["sessions"]["sessions_cut_by_max_context"] == 3);
+  CHECK(json["traffic"]["sessions"]["sessions_completed"] == 0);
+  CHECK_THAT(console_text(summary),
+             Contains("sessions 3, sessions_completed 0, sessions_cut_by_max_context 3") &&
+                 Contains("left out: 1 rows, as traffic.recorded.trace.unanswered says"));
 }
 
 TEST_CASE("the digest of the configuration is that of its resolved text", "[report]") {
