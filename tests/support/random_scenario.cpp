@@ -73,7 +73,7 @@ EngineDraw draw_engine(Dice& dice, std::int64_t drafts) {
       ceil_div(engine.max_model_len + drafts, contiguous ? engine.max_model_len : block_size);
   const std::int64_t smallest = smallest_pool(engine.request_blocks, watermark);
   // Why often so small: preemptions and crashes are what engines get wrong.
-  const std::int64_t spare = dice.one_in(2) ? smallest : 2 * smallest;
+  const std::int64_t spare = dice.one_in(3) ? smallest : smallest / 2;
   engine.blocks = smallest + dice.between(0, contiguous ? 6 : spare);
   // One key per statement: draws in one argument list have no order.
   const auto key = [&engine](std::string_view name, const auto& value) {
@@ -116,10 +116,10 @@ std::string draw_speculation(Dice& dice, std::int64_t drafts) {
   yaml += fmt::format("  method: {}\n", method);
   if (method == "draft_model") yaml += "  draft: llama-3.1-8b\n";
   yaml += fmt::format("  acceptance: {}\n", dice.word({"0", "0.3", "0.8", "1"}));
-  if (dice.one_in(2))
-    yaml += fmt::format("  breaker: {{below: 0.65, window: {}, cooldown: {}}}\n",
-                        dice.between(1, 50), dice.word({"10 ms", "1 s"}));
-  return yaml;
+  if (!dice.one_in(2)) return yaml;
+  const std::int64_t window = dice.between(1, 50);
+  return yaml + fmt::format("  breaker: {{below: 0.65, window: {}, cooldown: {}}}\n", window,
+                            dice.word({"10 ms", "1 s"}));
 }
 
 std::string draw_lengths(Dice& dice, std::int64_t longest) {
@@ -179,7 +179,7 @@ std::string draw_traffic(Dice& dice, std::int64_t classes, std::int64_t longest)
 
 /// The door of the cluster.
 std::string draw_admission(Dice& dice, std::int64_t classes, std::int64_t longest) {
-  switch (dice.between(0, 6)) {
+  switch (dice.between(0, 7)) {
     case 0:
       return fmt::format("  admission: bounded_queue\n  max_waiting: {}\n", dice.between(1, 20));
     case 1:
@@ -204,28 +204,24 @@ std::string draw_admission(Dice& dice, std::int64_t classes, std::int64_t longes
 
 std::string draw_head(Dice& dice, std::uint64_t seed, std::int64_t stages,
                       const std::string& admission) {
-  std::string yaml = fmt::format(
-      "scenario: random {}\n"
-      "seed: {}\n"
-      "model: {}\n"
-      "cluster:\n"
-      "  gpu: {}\n"
-      "  replicas: {}\n"
-      "  router: {}\n"
-      "  pipeline_parallel_size: {}\n"
-      "  restart_delay: {} ms\n"
-      "  on_oom: {}\n"
-      "  max_retries: {}\n",
-      seed, seed, dice.word({"llama-2-7b", "llama-3.1-8b"}),
-      dice.word({"a100_sxm_80gb", "h100_sxm"}), dice.between(1, 3),
-      dice.word({"least_outstanding", "round_robin", "power_of_two", "least_kv", "slo_aware"}),
-      stages, dice.among<std::int64_t>({1, 10, 100, 1000}), dice.one_in(5) ? "lose" : "retry",
-      dice.between(0, 2));
+  std::string yaml = fmt::format("scenario: random {}\nseed: {}\n", seed, seed);
+  yaml += fmt::format("model: {}\n", dice.word({"llama-2-7b", "llama-3.1-8b"}));
+  const auto key = [&yaml](std::string_view name, const auto& value) {
+    yaml += fmt::format("  {}: {}\n", name, value);
+  };
+  yaml += "cluster:\n";
+  key("gpu", dice.word({"a100_sxm_80gb", "h100_sxm"}));
+  key("replicas", dice.between(1, 3));
+  key("router",
+      dice.word({"least_outstanding", "round_robin", "power_of_two", "least_kv", "slo_aware"}));
+  key("pipeline_parallel_size", stages);
+  key("restart_delay", dice.word({"1 ms", "10 ms", "100 ms", "1 s"}));
+  key("on_oom", dice.one_in(5) ? "lose" : "retry");
+  key("max_retries", dice.between(0, 2));
   yaml += admission;
-  if (dice.one_in(4))
-    yaml += fmt::format("measure: {{from: {} ms, to: {} ms}}\n", dice.between(0, 100),
-                        dice.between(101, 2000));
-  return yaml;
+  if (!dice.one_in(4)) return yaml;
+  const std::int64_t from = dice.between(0, 100);
+  return yaml + fmt::format("measure: {{from: {} ms, to: {} ms}}\n", from, dice.between(101, 2000));
 }
 
 /// Keys that make the pool grow on demand in a GPU whose memory ends near the pool's end, so that a
