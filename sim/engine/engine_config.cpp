@@ -259,13 +259,23 @@ Duration EngineConfig::host_time(const HostWork& work, Duration gpu) const {
                                                                  host_overhead_per_sequence);
   const Duration admitting =
       to_duration(static_cast<double>(work.first_admissions) * host_overhead_per_request);
-  const bool launched = work.prompts && work.tokens > cuda_graph_max_tokens;
-  const Duration launch = launched ? to_duration(prompt_launch) : Duration{};
+  const Duration launch = launch_time(work, 1.0);
   if (host_overlap == HostOverlap::none)
     return step + admitting + std::max(launch - gpu, Duration{});
   const Duration gap =
       to_duration(host_gap + static_cast<double>(work.sequences) * host_gap_per_sequence);
   return std::max(step + launch - gpu, Duration{}) + gap + admitting;
+}
+
+Duration EngineConfig::host_work(const HostWork& work) const {
+  return to_duration(host_overhead_per_step +
+                     static_cast<double>(work.sequences) * host_overhead_per_sequence) +
+         to_duration(static_cast<double>(work.first_admissions) * host_overhead_per_request);
+}
+
+Duration EngineConfig::launch_time(const HostWork& work, double share) const {
+  const bool launched = work.prompts && work.tokens > cuda_graph_max_tokens;
+  return launched ? to_duration(share * prompt_launch) : Duration{};
 }
 
 EngineConfig read_engine(Reader& engine, const std::optional<models::Architecture>& model,

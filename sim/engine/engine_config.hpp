@@ -98,6 +98,10 @@ struct EngineConfig {
 
   /// The part of a step in which the GPU waits for the host, beside `gpu` of GPU time.
   [[nodiscard]] Duration host_time(const HostWork& work, Duration gpu) const;
+  /// How long the host works for a step before it can work for another one; launches apart.
+  [[nodiscard]] Duration host_work(const HostWork& work) const;
+  /// Time to launch the kernels of `share` of the layers for a step; none where a CUDA graph does.
+  [[nodiscard]] Duration launch_time(const HostWork& work, double share) const;
   /// Tokens per block of the pool: block_size, or max_model_len for a contiguous layout.
   [[nodiscard]] std::int64_t pool_block_size() const {
     return kv_layout == KvLayout::contiguous ? max_model_len : block_size;

@@ -29,6 +29,10 @@ Instance::Instance(Wiring wiring)
   for (std::size_t i = 0; i < cost_.stages(); ++i)
     micro_batches_.emplace_back(store_, limits_.block_size, config_.max_model_len,
                                 log_.token_gaps.size());
+  const std::int64_t layers = cost_.setup().model.layers;
+  for (const std::int64_t own :
+       models::stage_layers(layers, static_cast<std::int64_t>(cost_.stages())))
+    layer_shares_.push_back(static_cast<double>(own) / static_cast<double>(layers));
   if (wiring.speculation != nullptr) speculator_.emplace(*wiring.speculation, wiring.seed);
   std::iota(idle_.begin(), idle_.end(), 0U);
   // Before its first step an instance holds its weights, and its pool where that is reserved.
@@ -131,13 +135,13 @@ void Instance::set_slots() {
   const std::int64_t all = memory_.front().groups * config_.max_num_seqs;
   // What the partly prefilled sequence holds elsewhere it may take along.
   const std::int64_t others = running_elsewhere() - (partial_elsewhere() ? 1 : 0);
+  const auto stages = static_cast<std::int64_t>(micro_batches_.size());
   switch (config_.pipeline_slots) {
     case PipelineSlots::shared:
       limits_.max_num_seqs = all - others;
       return;
     case PipelineSlots::split:
-      limits_.max_num_seqs =
-          std::max<std::int64_t>(1, all / static_cast<std::int64_t>(micro_batches_.size()));
+      limits_.max_num_seqs = std::min(std::max<std::int64_t>(1, all / stages), all - others);
       return;
     case PipelineSlots::each:
       limits_.max_num_seqs = all;

@@ -96,9 +96,18 @@ Instance::Passage Instance::pass(const hw::StepShape& shape, const HostWork& wor
     passage.price += price;
   }
   if (stages > 1) passage.price *= 1.0 / static_cast<double>(stages);
-  passage.host = config_.host_time(work, passage.gpu);
-  host_free_ = simulation_.now() + passage.host;
-  TimePoint ready = host_free_;
+  // In a pipeline each stage has a process that launches its own layers.
+  HostWork before = work;
+  before.prompts = work.prompts && stages == 1;
+  passage.host = config_.host_time(before, passage.gpu);
+  TimePoint ready = simulation_.now() + passage.host;
+  host_free_ = std::max(ready, simulation_.now() + config_.host_work(work));
+  if (stages > 1)
+    for (std::size_t i = 0; i < stages; ++i) {
+      const Duration launch = config_.launch_time(work, layer_shares_[i]);
+      passage.host += std::max(Duration{}, launch - times[i]);
+      times[i] = std::max(times[i], launch);
+    }
   for (std::size_t i = 0; i < stages; ++i) {
     const TimePoint start = std::max(ready, stage_free_[i]);
     passage.waiting += start - ready;

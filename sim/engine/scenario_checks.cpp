@@ -86,7 +86,10 @@ bool check_priced(const hw::StepSetup& setup, const ScenarioSections& sections) 
     return false;
   }
   const std::string reason = hw::StepCost::first_refusal(setup);
-  if (!reason.empty()) sections.cluster.error("tensor_parallel_size", reason);
+  const bool stages =
+      setup.parallelism.pipeline > 1 && setup.parallelism.stage_gpus() <= setup.gpu.gpus_per_node;
+  if (!reason.empty())
+    sections.cluster.error(stages ? "pipeline_parallel_size" : "tensor_parallel_size", reason);
   return reason.empty();
 }
 
@@ -102,6 +105,21 @@ bool check_speculation(Scenario& scenario, const hw::StepSetup& setup, const con
                     "max_num_batched_tokens ({}): the decodes alone would not fit",
                     engine.max_num_seqs, speculation.tokens, tokens, engine.max_num_batched_tokens),
         "lower engine.max_num_seqs or num_speculative_tokens");
+    return false;
+  }
+  if (speculation.draft && speculation.draft->vocab_size != setup.model.vocab_size) {
+    root.error("speculation",
+               fmt::format("draft {} has a vocabulary of {}, {} one of {}: its tokens are others",
+                           speculation.draft->name, speculation.draft->vocab_size, setup.model.name,
+                           setup.model.vocab_size));
+    return false;
+  }
+  if (speculation.draft && speculation.draft->max_position_embeddings < engine.max_model_len &&
+      engine.max_model_len <= setup.model.max_position_embeddings) {
+    root.error("speculation",
+               fmt::format("draft {} has {} positions, fewer than max_model_len ({})",
+                           speculation.draft->name, speculation.draft->max_position_embeddings,
+                           engine.max_model_len));
     return false;
   }
   const std::string reason = price_draft(speculation, setup);

@@ -68,7 +68,8 @@ InstanceSummary summarize_instance(const InstanceResult& instance,
   figures.amount("kv_bytes_per_token", hardware.kv_bytes_per_token.value());
   figures.amount("kv_peak_fraction", ratio(static_cast<double>(stats.kv_peak_blocks),
                                            static_cast<double>(instance.kv_blocks)));
-  figures.amount("kv_waste_fraction", held ? std::optional(1.0 - *held) : std::nullopt);
+  figures.amount("kv_waste_fraction",
+                 held ? std::optional(std::max(0.0, 1.0 - *held)) : std::nullopt);
   figures.amount("hbm_peak_fraction", ratio(stats.hbm_peak.value(), hardware.memory.value()));
   figures.amount("mean_running", ratio(stats.running_seconds, seconds));
   figures.count("peak_running", stats.peak_running);

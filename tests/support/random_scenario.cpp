@@ -108,13 +108,13 @@ EngineDraw draw_engine(Dice& dice, std::int64_t drafts) {
   return engine;
 }
 
-/// `drafts` draft tokens, if any.
-std::string draw_speculation(Dice& dice, std::int64_t drafts) {
+/// `drafts` draft tokens, if any, of a draft model that speaks as `model` does.
+std::string draw_speculation(Dice& dice, std::int64_t drafts, std::string_view model) {
   if (drafts == 0) return {};
   std::string yaml = fmt::format("speculation:\n  num_speculative_tokens: {}\n", drafts);
   const std::string_view method = dice.word({"ngram", "draft_model", "mtp"});
   yaml += fmt::format("  method: {}\n", method);
-  if (method == "draft_model") yaml += "  draft: llama-3.1-8b\n";
+  if (method == "draft_model") yaml += fmt::format("  draft: {}\n", model);
   yaml += fmt::format("  acceptance: {}\n", dice.word({"0", "0.3", "0.8", "1"}));
   if (!dice.one_in(2)) return yaml;
   const std::int64_t window = dice.between(1, 50);
@@ -202,10 +202,10 @@ std::string draw_admission(Dice& dice, std::int64_t classes, std::int64_t longes
   }
 }
 
-std::string draw_head(Dice& dice, std::uint64_t seed, std::int64_t stages,
+std::string draw_head(Dice& dice, std::uint64_t seed, std::string_view model, std::int64_t stages,
                       const std::string& admission) {
   std::string yaml = fmt::format("scenario: random {}\nseed: {}\n", seed, seed);
-  yaml += fmt::format("model: {}\n", dice.word({"llama-2-7b", "llama-3.1-8b"}));
+  yaml += fmt::format("model: {}\n", model);
   const auto key = [&yaml](std::string_view name, const auto& value) {
     yaml += fmt::format("  {}: {}\n", name, value);
   };
@@ -251,11 +251,12 @@ std::string random_scenario(std::uint64_t seed) {
   Dice dice(seed);
   const auto stages = dice.among<std::int64_t>({1, 1, 1, 2, 3, 4});
   const std::int64_t drafts = stages == 1 && dice.one_in(2) ? dice.between(1, 4) : 0;
+  const std::string_view model = dice.word({"llama-2-7b", "llama-3.1-8b"});
   const EngineDraw engine = draw_engine(dice, drafts);
   const std::int64_t classes = dice.between(1, 3);
   const std::string admission = draw_admission(dice, classes, engine.max_model_len);
   const std::string head =
-      draw_head(dice, seed, stages, admission) + draw_speculation(dice, drafts);
+      draw_head(dice, seed, model, stages, admission) + draw_speculation(dice, drafts, model);
   const std::string traffic = draw_traffic(dice, classes, engine.max_model_len);
   const std::string reserved = fmt::format("{}engine:\n{}  num_gpu_blocks_override: {}\n{}", head,
                                            engine.yaml, engine.blocks, traffic);

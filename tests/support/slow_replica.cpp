@@ -261,23 +261,37 @@ void SlowReplica::launch(SlowStep& step) {
   const Duration work =
       to_duration(engine.host_overhead_per_step + sequences * engine.host_overhead_per_sequence);
   const bool launched = !step.pieces.empty() && tokens > engine.cuda_graph_max_tokens;
-  const Duration launch = launched ? to_duration(engine.prompt_launch) : Duration{};
+  // With several stages each launches its own layers, below.
+  const bool alone = batches_.size() == 1;
+  const Duration launch = launched && alone ? to_duration(engine.prompt_launch) : Duration{};
   const auto beyond = [&](Duration time) { return time > step.gpu ? time - step.gpu : Duration{}; };
   if (engine.host_overlap == HostOverlap::none)
     step.host = work + beyond(launch);
   else
     step.host = to_duration(engine.host_gap + sequences * engine.host_gap_per_sequence) +
                 beyond(work + launch);
-  step.host += to_duration(static_cast<double>(step.newcomers) * engine.host_overhead_per_request);
-  host_free_ = step.start + step.host;
-  TimePoint there = host_free_;
+  const Duration admitting =
+      to_duration(static_cast<double>(step.newcomers) * engine.host_overhead_per_request);
+  step.host += admitting;
+  TimePoint there = step.start + step.host;
+  host_free_ = std::max(there, step.start + work + admitting);
+  const models::Architecture& model = world_.scenario.cost->setup().model;
+  const auto layers =
+      models::stage_layers(model.layers, static_cast<std::int64_t>(batches_.size()));
   for (std::size_t i = 0; i < batches_.size(); ++i) {
     if (stage_free_[i] > there) {
       step.waiting += stage_free_[i] - there;
       there = stage_free_[i];
     }
-    there += batches_.size() == 1 ? step.gpu
-                                  : to_duration(world_.scenario.cost->stage(i).price(shape).time);
+    Duration time =
+        alone ? step.gpu : to_duration(world_.scenario.cost->stage(i).price(shape).time);
+    if (launched && !alone) {
+      const double share = static_cast<double>(layers[i]) / static_cast<double>(model.layers);
+      const Duration own = to_duration(share * engine.prompt_launch);
+      if (own > time) step.host += own - time;
+      time = std::max(time, own);
+    }
+    there += time;
     stage_free_[i] = there;
   }
   step.end = there;

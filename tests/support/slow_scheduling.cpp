@@ -62,17 +62,17 @@ SlowSequencePtr SlowReplica::find_partial() const {
 std::int64_t SlowReplica::slots() const {
   const auto count = static_cast<std::int64_t>(batches_.size());
   switch (world_.scenario.engine.pipeline_slots) {
-    case PipelineSlots::split:
-      return std::max<std::int64_t>(1, limits_.max_num_seqs / count);
     case PipelineSlots::each:
       return limits_.max_num_seqs;
+    case PipelineSlots::split:
     case PipelineSlots::shared:
       break;
   }
   std::int64_t free = limits_.max_num_seqs;
   for (const SlowBatch& batch : batches_)
     if (&batch != &batches_[here_]) free -= static_cast<std::int64_t>(batch.running.size());
-  return free;
+  if (world_.scenario.engine.pipeline_slots == PipelineSlots::shared) return free;
+  return std::min(free, std::max<std::int64_t>(1, limits_.max_num_seqs / count));
 }
 
 /// A prompt under computation goes on in whichever batch is next, if that has a slot for it: it is
@@ -83,10 +83,11 @@ SlowBatch* SlowReplica::bring_partial_here(const SlowSequencePtr& partial) {
   });
   SlowBatch& here = batches_[here_];
   if (&*home == &here) return nullptr;
-  // Under shared slots it brings its own along.
-  const bool shared = world_.scenario.engine.pipeline_slots == PipelineSlots::shared;
-  if (static_cast<std::int64_t>(here.running.size()) >= slots() + (shared ? 1 : 0)) return nullptr;
-  std::erase(home->running, partial);
+  std::erase(home->running, partial);  // It brings its own slot along.
+  if (static_cast<std::int64_t>(here.running.size()) >= slots()) {
+    home->running.push_back(partial);
+    return nullptr;
+  }
   here.running.push_back(partial);
   return &*home;
 }

@@ -184,3 +184,20 @@ TEST_CASE("the pool is what the fullest stage has room for", "[pipeline]") {
         Approx(models::weight_bytes(model, {.tensor = 2}).value() + norms).epsilon(1e-12));
   CHECK(s.memory.blocks > 2 * memory(2).memory.blocks);
 }
+
+TEST_CASE("a host that works beside the GPU still deals with one step at a time", "[pipeline]") {
+  Scenario s = scenario(1, 4,
+                        "pipeline_slots: split, max_num_seqs: 4, host_overlap: async, "
+                        "host_overhead_per_step: 1 s",
+                        burst(4, 16, 30));
+  const RunResult result = finish(s);
+  CHECK(to_seconds(result.end - TimePoint{}).value() == Approx(4 * 30).epsilon(0.02));
+}
+
+TEST_CASE("each stage launches its own layers", "[pipeline]") {
+  // 80 layers of 10 ms: 0.2 s for each of four stages, far more than their GPU time.
+  Scenario s = scenario(1, 4, "host_launch_per_layer: 10 ms, max_num_batched_tokens: 2048",
+                        burst(8, 2048, 1));
+  const RunResult result = finish(s);
+  CHECK(to_seconds(result.end - TimePoint{}).value() == Approx(0.2 * (8 + 4 - 1)).epsilon(1e-6));
+}

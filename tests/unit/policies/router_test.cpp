@@ -102,21 +102,24 @@ TEST_CASE("slo_aware takes the replica that is predicted to answer first", "[pol
                        .prefill_time = std::chrono::milliseconds(milliseconds)};
   };
   const RouteRequest request{.id = 0, .prompt_tokens = 1000};
-  // (4000 + 1000) / 10,000 per second = 0.5 s against (2000 + 1000) / 5,000 = 0.6 s: the longer
-  // queue is the shorter wait.
-  CHECK(router->route(request, std::vector{view(2000, 5'000, 1000), view(4000, 20'000, 2000)}) ==
+  // At 25,000 tokens in 3 s for all: 3000 tokens against 5000.
+  CHECK(router->route(request, std::vector{view(4000, 20'000, 2000), view(2000, 5'000, 1000)}) ==
         1);
-  // Without a prompt of its own 0.4 s against 0.4 s: the fewer tokens.
-  CHECK(router->route({.id = 0, .prompt_tokens = 0},
-                      std::vector{view(4000, 20'000, 2000), view(2000, 5'000, 1000)}) == 1);
+  CHECK(router->route(request, std::vector{view(2000, 20'000, 2000), view(2000, 5'000, 1000)}) ==
+        0);
 }
 
-TEST_CASE("slo_aware tries a replica that has computed nothing yet, the one with less to do first",
-          "[policies]") {
+TEST_CASE("slo_aware goes on with a replica whose only prompt was short", "[policies]") {
   const auto router = make("slo_aware");
-  CHECK(router->route({.id = 0, .prompt_tokens = 10},
+  CHECK(router->route({.id = 0, .prompt_tokens = 1000},
                       std::vector<ReplicaView>{
-                          {.prefilled_tokens = 1000, .prefill_time = std::chrono::milliseconds(1)},
-                          {.queued_tokens = 500},
-                          {.queued_tokens = 400}}) == 2);
+                          {.queued_tokens = 500,
+                           .prefilled_tokens = 1'000'000,
+                           .prefill_time = std::chrono::milliseconds(30'000)},
+                          {.prefilled_tokens = 1, .prefill_time = std::chrono::milliseconds(7)},
+                      }) == 1);
+  // Nothing was computed anywhere: the fewer tokens.
+  CHECK(router->route({.id = 0, .prompt_tokens = 10},
+                      std::vector<ReplicaView>{{.queued_tokens = 500}, {.queued_tokens = 400}}) ==
+        1);
 }
