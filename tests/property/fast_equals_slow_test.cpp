@@ -125,7 +125,7 @@ void require_audits_pass(const RunResult& result) {
 }  // namespace
 
 TEST_CASE("the engine gives every request the record that walking every sequence gives it") {
-  constexpr int runs = 1000;
+  constexpr int runs = sample(1000);
   Coverage coverage;
   for (std::uint64_t seed = 1; seed <= runs; ++seed) {
     const std::string yaml = random_scenario(seed);
@@ -140,6 +140,7 @@ TEST_CASE("the engine gives every request the record that walking every sequence
     require_audits_pass(fast);
     coverage.add(for_slow, slow);
   }
+  if (sanitized) return;  // A quarter of the sample shows less.
   CHECK(coverage.preempted >= runs / 10);
   CHECK(coverage.found_again >= runs / 30);
   CHECK(coverage.found_in_part >= runs / 50);

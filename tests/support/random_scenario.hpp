@@ -11,4 +11,18 @@ namespace tokenline::test {
 /// always passes the scenario reader's checks, and simulates in milliseconds.
 [[nodiscard]] std::string random_scenario(std::uint64_t seed);
 
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+inline constexpr bool sanitized = true;
+#else
+inline constexpr bool sanitized = false;
+#endif
+#else
+inline constexpr bool sanitized = false;
+#endif
+
+/// How many scenarios a test draws: `count`, and a quarter of them under sanitizers, where each
+/// takes ten times as long and looks for other mistakes.
+[[nodiscard]] constexpr int sample(int count) { return sanitized ? count / 4 : count; }
+
 }  // namespace tokenline::test
