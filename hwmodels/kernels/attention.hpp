@@ -79,6 +79,10 @@ struct Decode {
 [[nodiscard]] KernelCost decode_attention(const Gpu& gpu, DecodeKernel kernel, const Heads& heads,
                                           const Decode& decode);
 
+/// The launch of the kernel that merges split contexts, which a fit of FlashDecoding holds and a
+/// kernel that does not split saves; zero for the others.
+[[nodiscard]] Seconds merge_launch(const Gpu& gpu, DecodeKernel kernel, const KernelFit& fit);
+
 /// What decodes add to a call that also holds prefill chunks. One kernel then serves all rows as it
 /// serves prompts: a decode is a prompt of one token after `context` − 1, its query tile padded,
 /// its context not split, and before FlashAttention-3 q heads that share kv heads are not packed

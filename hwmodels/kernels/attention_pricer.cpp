@@ -43,6 +43,7 @@ AttentionPricer::AttentionPricer(const Gpu& gpu, PrefillKernel prefill_kernel,
     chunked_ = attention_slice(chunked_fit_, heads);
     mixed_ = attention_slice(mixed_fit_, heads);
   }
+  merge_launch_ = merge_launch(gpu, decode_kernel, decode_fit_);
   if (decode_kernel == DecodeKernel::flash_decoding)
     decode_ = attention_slice(measured(gpu.decode_attention, kv_element), heads);
 }
@@ -77,9 +78,10 @@ KernelCost AttentionPricer::prefill(std::int64_t new_tokens, std::int64_t past_t
 
 KernelCost AttentionPricer::decode(std::int64_t sequences, std::int64_t context) const {
   const Decode shape{sequences, context, kv_element_};
-  const KernelCost cost = decode_attention(gpu_, decode_kernel_, heads_, shape);
-  return corrected(gpu_, decode_terms(gpu_, decode_kernel_, heads_, shape), cost,
-                   decode_.at(real(sequences), real(context) / real(sequences)));
+  const KernelTerms terms = decode_terms(gpu_, decode_kernel_, heads_, shape);
+  KernelCost cost = roofline(gpu_, decode_fit_, terms);
+  cost.time -= merge_launch_;
+  return corrected(gpu_, terms, cost, decode_.at(real(sequences), real(context) / real(sequences)));
 }
 
 KernelCost AttentionPricer::mixed_decode(std::int64_t sequences, std::int64_t context) const {

@@ -37,6 +37,7 @@ class AttentionPricer {
   GridSlice prefill_;
   GridSlice chunked_;
   GridSlice decode_;
+  Seconds merge_launch_;  ///< That a kernel which does not split saves.
   GridSlice mixed_;
 };
 

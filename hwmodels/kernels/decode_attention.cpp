@@ -55,9 +55,13 @@ KernelCost decode_attention(const Gpu& gpu, DecodeKernel kernel, const Heads& he
                             const Decode& decode) {
   const KernelFit& fit = fit_of(gpu.decode_attention, kv_precision(decode.kv_element));
   KernelCost cost = roofline(gpu, fit, decode_terms(gpu, kernel, heads, decode));
-  if (kernel == DecodeKernel::plain)
-    cost.time -= std::min(fit.launch, fit_of(gpu.elementwise, "other").launch);
+  cost.time -= merge_launch(gpu, kernel, fit);
   return cost;
+}
+
+Seconds merge_launch(const Gpu& gpu, DecodeKernel kernel, const KernelFit& fit) {
+  if (kernel != DecodeKernel::plain) return Seconds(0.0);
+  return std::min(fit.launch, fit_of(gpu.elementwise, "other").launch);
 }
 
 std::array<std::int64_t, 4> attention_shape(const Heads& heads) {
