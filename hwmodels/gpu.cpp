@@ -67,9 +67,10 @@ FlopsPerSecond Datasheet::peak(models::Precision precision) const {
 }
 
 const KernelFit& fit_of(const KernelFits& fits, std::string_view key) {
+  for (const std::string_view name : {key, std::string_view("other")})
+    if (const auto found = fits.find(name); found != fits.end()) return found->second;
   const std::string unmeasured = fmt::format("usual {}", key.substr(0, key.find(' ')));
-  for (const std::string_view name :
-       {key, std::string_view("other"), std::string_view(unmeasured), std::string_view("usual")})
+  for (const std::string_view name : {std::string_view(unmeasured), std::string_view("usual")})
     if (const auto found = fits.find(name); found != fits.end()) return found->second;
   TOKENLINE_CHECK(false, "no fit for '{}'", key);
 }

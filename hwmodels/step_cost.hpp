@@ -119,7 +119,9 @@ struct Price {
 /// chunks). Host time is not included, nor are the gathering of logits across ranks and the overlap
 /// of kernels. With attention data parallelism the sequences are spread evenly over the groups,
 /// which run in step. More work is not always slower: libraries choose other kernels at other
-/// sizes, and the measurements show it.
+/// sizes, and the measurements show it. Several queries of a sequence read its KV once: attention
+/// takes the time of one query, or that of its FLOPs at the peak of the datasheet where that is
+/// longer.
 class StepCost {
  public:
   /// Throws std::invalid_argument for a setup that cannot be priced; first_refusal() says why

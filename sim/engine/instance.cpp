@@ -36,8 +36,11 @@ Instance::Instance(Wiring wiring)
   if (wiring.speculation != nullptr) speculator_.emplace(*wiring.speculation, wiring.seed);
   std::iota(idle_.begin(), idle_.end(), 0U);
   // Before its first step an instance holds its weights, and its pool where that is reserved.
-  for (const MemoryPlan& stage : memory_)
+  for (const MemoryPlan& stage : memory_) {
     stats_.hbm_peak = std::max(stats_.hbm_peak, stage.in_use(config_.kv_sizing, 0, Bytes(0.0)));
+    reserved_memory_ =
+        std::max(reserved_memory_, stage.in_use(config_.kv_sizing, 0, stage.activation_peak));
+  }
   stats_.hbm_peak_asked = stats_.hbm_peak;
 }
 
@@ -104,7 +107,7 @@ void Instance::start_steps() {
 
 bool Instance::start_any() {
   // Where slots are shared one batch is made of all that can run; else each has its turn.
-  if (config_.pipeline_slots == PipelineSlots::shared)
+  if (idle_.size() > 1 && config_.pipeline_slots == PipelineSlots::shared)
     std::ranges::stable_partition(
         idle_, [this](std::uint32_t i) { return micro_batches_[i].running_count > 0; });
   bool tried_empty = false;

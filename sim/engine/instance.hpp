@@ -186,6 +186,7 @@ class Instance final : private SchedulerView {
   const hw::ReplicaCost& cost_;
   const std::vector<MemoryPlan>& memory_;
   std::unique_ptr<Scheduler> scheduler_;
+  Bytes reserved_memory_;  ///< HBM in use in any step, but where the pool grows on demand.
   std::optional<Speculator> speculator_;
   std::int64_t lookahead_;  ///< Tokens that a sequence may need blocks for beyond its last.
   Duration restart_delay_;

@@ -35,6 +35,8 @@ Duration Instance::gpu_time(const hw::StepShape& shape) const {
 }
 
 Bytes Instance::memory_asked() const {
+  // A reserved pool leaves room for the peak of the profile run, whatever the step.
+  if (config_.kv_sizing != KvSizing::on_demand) return reserved_memory_;
   const hw::StepShape decodes = decode_shape();
   std::int64_t tokens = decodes.decode_sequences * decodes.decode_queries;
   std::int64_t sampled = decodes.sampled;
@@ -46,13 +48,9 @@ Bytes Instance::memory_asked() const {
                       piece.chunk.new_tokens * (piece.chunk.past_tokens + piece.chunk.new_tokens));
   }
   Bytes asked;
-  for (std::size_t i = 0; i < memory_.size(); ++i) {
-    // A reserved pool leaves room for the peak of the profile run, whatever the step.
-    const Bytes activations = config_.kv_sizing == KvSizing::on_demand
-                                  ? cost_.stage(i).activations(tokens, sampled, scores)
-                                  : memory_[i].activation_peak;
-    asked = std::max(asked, memory_[i].in_use(config_.kv_sizing, pool_.used(), activations));
-  }
+  for (std::size_t i = 0; i < memory_.size(); ++i)
+    asked = std::max(asked, memory_[i].in_use(config_.kv_sizing, pool_.used(),
+                                              cost_.stage(i).activations(tokens, sampled, scores)));
   return asked;
 }
 

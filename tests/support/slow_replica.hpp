@@ -147,18 +147,12 @@ class SlowReplica {
   void see(SlowSequence& sequence);
   void leave_queue(const SlowSequence& sequence);
 
-  // slow_replica.cpp: when steps start, what they take, what comes out.
+  // slow_replica.cpp: when steps start, what comes out.
   void expect();
   void decide();
   bool start_one();
   bool start(SlowBatch& batch);
   void look();
-  [[nodiscard]] hw::StepShape decode_shape(const SlowStep& step) const;
-  [[nodiscard]] Duration price(const hw::StepShape& shape, std::int64_t drafts) const;
-  [[nodiscard]] Duration price_of_decodes(const SlowStep& step) const;
-  [[nodiscard]] Duration price_of_mean_decode(const SlowStep& step) const;
-  [[nodiscard]] bool fits(const SlowStep& step) const;
-  void launch(SlowStep& step);
   void finish();
   void store_and_emit(const SlowStep& step);
   void emit(SlowSequence& sequence);
@@ -166,6 +160,14 @@ class SlowReplica {
   void crash();
   void restart();
   [[nodiscard]] bool nothing_runs() const;
+
+  // slow_prices.cpp: what steps take.
+  [[nodiscard]] hw::StepShape decode_shape(const SlowStep& step) const;
+  [[nodiscard]] Duration price(const hw::StepShape& shape, std::int64_t drafts) const;
+  [[nodiscard]] Duration price_of_decodes(const SlowStep& step) const;
+  [[nodiscard]] Duration price_of_mean_decode(const SlowStep& step) const;
+  [[nodiscard]] bool fits(const SlowStep& step) const;
+  void launch(SlowStep& step);
 
   // slow_ledger.cpp: where time goes.
   void charge_waiting();
