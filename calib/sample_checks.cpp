@@ -37,7 +37,7 @@ bool sizes_fit(const Sample& sample) {
 /// What the datasheet says the call takes at least, with what caches may hold left out.
 Seconds at_least(const hw::Datasheet& gpu, const Sample& sample) {
   const Seconds memory = (sample.terms.fresh - hw::most_cached) / gpu.bandwidth;
-  return std::max(sample.terms.at_peak, memory);
+  return std::max(sample.terms.flops / sample.terms.peak, memory);
 }
 
 std::string label(const Sample& sample) {

@@ -42,7 +42,7 @@ KernelTerms decode_terms(const Datasheet& gpu, DecodeKernel kernel, const Heads&
   if (!split) tokens_per_sm = std::max(tokens_per_sm, context / real(decode.sequences));
   terms.compute = tokens_per_sm * token_time(gpu, heads);
   terms.flops = Flops(4.0 * context * real(heads.q * heads.dim));
-  terms.at_peak = terms.flops / attention_peak(gpu, decode.kv_element);
+  terms.peak = attention_peak(gpu, decode.kv_element);
   terms.fresh = Bytes(2.0 * real(heads.kv * heads.dim) * context * real(decode.kv_element));
   terms.bytes = Bytes(real(heads.dim) * (2.0 * real(decode.kv_element) * context * real(heads.kv) +
                                          4.0 * real(decode.sequences * heads.q)));

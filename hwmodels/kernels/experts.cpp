@@ -40,7 +40,7 @@ KernelTerms expert_terms(const Datasheet& gpu, const models::ExpertLayers& layer
   KernelTerms terms;
   terms.compute = Flops(6.0 * padded * hidden * inner) / gpu.peak(layers.precision);
   terms.flops = useful;
-  terms.at_peak = useful / gpu.peak(layers.precision);
+  terms.peak = gpu.peak(layers.precision);
   const Bytes expert(3.0 * hidden * inner * weight_bytes_per_element(layers.precision));
   // However tokens choose, each chooses different experts.
   terms.fresh = std::min(met, real(layers.experts_per_token) / real(layers.expert)) * expert;

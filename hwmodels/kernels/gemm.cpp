@@ -63,8 +63,8 @@ KernelTerms terms(const Datasheet& gpu, const GemmShape& shape, Seconds tile_tim
           .flops = flops,
           .bytes = gemm_bytes(shape) + quantisation_bytes(shape),
           .apart = quantisation_bytes(shape),
-          .at_peak = flops / gpu.peak(shape.precision),
-          .fresh = Bytes(weight_bytes_per_element(shape.precision) * real(shape.n * shape.k))};
+          .fresh = Bytes(weight_bytes_per_element(shape.precision) * real(shape.n * shape.k)),
+          .peak = gpu.peak(shape.precision)};
 }
 
 }  // namespace

@@ -14,17 +14,15 @@ KernelCost roofline(const Datasheet& gpu, const KernelFit& fit, const KernelTerm
 }
 
 Seconds fastest(const Datasheet& gpu, const KernelTerms& terms) {
-  return std::max(terms.at_peak, terms.fresh / gpu.bandwidth);
+  return std::max(terms.flops / terms.peak, terms.fresh / gpu.bandwidth);
 }
 
-KernelCost corrected(const Datasheet& gpu, const KernelTerms& terms, KernelCost cost,
+KernelCost corrected(const Datasheet& gpu, const KernelTerms& terms, const KernelCost& cost,
                      const Correction& correction) {
-  cost.time *= correction.factor;
+  const Seconds time = correction.factor * cost.time;
   if (correction.on_grid && cost.provenance != Provenance::datasheet)
-    cost.provenance = Provenance::measured;
-  else
-    cost.time = std::max(cost.time, fastest(gpu, terms));
-  return cost;
+    return {time, cost.flops, cost.bytes, Provenance::measured};
+  return {std::max(time, fastest(gpu, terms)), cost.flops, cost.bytes, cost.provenance};
 }
 
 KernelCost corrected(const Datasheet& gpu, const KernelFit& fit, const KernelTerms& terms,

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <limits>
+
 #include "hwmodels/gpu.hpp"
 #include "sim/base/quantity.hpp"
 
@@ -19,9 +21,10 @@ struct KernelTerms {
   Seconds compute{};    ///< At peak rates, on the busiest SM.
   Flops flops{};
   Bytes bytes{};
-  Bytes apart{};      ///< Of `bytes`, those that another kernel of the call moves by itself.
-  Seconds at_peak{};  ///< `flops` at the tensor cores' full rate.
-  Bytes fresh{};      ///< Of `bytes`, those that no cache keeps from step to step: weights and KV.
+  Bytes apart{};  ///< Of `bytes`, those that another kernel of the call moves by itself.
+  Bytes fresh{};  ///< Of `bytes`, those that no cache keeps from step to step: weights and KV.
+  /// The tensor cores' full rate for `flops`; infinite where there are none.
+  FlopsPerSecond peak{std::numeric_limits<double>::infinity()};
 };
 
 /// More than the caches of any GPU hold, read and written: twice the 128 MB of the largest L2.
@@ -38,8 +41,8 @@ inline constexpr Bytes most_cached(256e6);
 
 /// A price times what the grid says, which also decides the provenance: where that is not of
 /// measurements, no less than fastest().
-[[nodiscard]] KernelCost corrected(const Datasheet& gpu, const KernelTerms& terms, KernelCost cost,
-                                   const Correction& correction);
+[[nodiscard]] KernelCost corrected(const Datasheet& gpu, const KernelTerms& terms,
+                                   const KernelCost& cost, const Correction& correction);
 /// The same of roofline().
 [[nodiscard]] KernelCost corrected(const Datasheet& gpu, const KernelFit& fit,
                                    const KernelTerms& terms, const Correction& correction);

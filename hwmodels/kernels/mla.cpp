@@ -54,7 +54,7 @@ void add_projections(KernelTerms& terms, const Datasheet& gpu,
       2.0 * (tokens * (weights.q + weights.kv_down + weights.o) + kv_up_tokens * weights.kv_up));
   terms.flops += flops;
   terms.compute += flops / gpu.peak(layers.precision);
-  terms.at_peak = terms.compute;
+  terms.peak = terms.flops / terms.compute;
   const double activations =
       tokens * (3.0 * real(layers.hidden_size) + 2.0 * weights.q / real(layers.hidden_size));
   const Bytes read(weights.all() * weight_bytes_per_element(layers.precision));
@@ -83,7 +83,7 @@ KernelTerms mla_prefill_terms(const Datasheet& gpu, const models::LatentAttentio
   KernelTerms terms;
   terms.flops = Flops(2.0 * queries * keys * heads * widths);
   terms.compute = terms.flops / gpu.peak_16bit;
-  terms.at_peak = terms.compute;
+  terms.peak = terms.flops / terms.compute;
   // Q and O of heads; K and V of heads, past ones included; the latents into the cache.
   const double all_keys = real(batch * (past_tokens + new_tokens));
   const double latents = real(dims.kv_lora_rank + dims.qk_rope_head_dim);
@@ -104,7 +104,7 @@ KernelTerms mla_decode_terms(const Datasheet& gpu, const models::LatentAttention
   KernelTerms terms;
   terms.flops = Flops(2.0 * real(context) * heads * (2.0 * latent + rope));
   terms.compute = terms.flops / gpu.peak_16bit;
-  terms.at_peak = terms.compute;
+  terms.peak = terms.flops / terms.compute;
   terms.fresh = Bytes(real(context) * (latent + rope) * real(kv_element));
   terms.bytes = terms.fresh + Bytes(real(sequences) * heads * (2.0 * latent + rope) * element);
   if (gpu.shared_memory_per_sm < flash_mla_shared_memory)
@@ -145,7 +145,7 @@ KernelCost MlaPricer::price(const Fit& fit, const KernelTerms& terms, double bat
   rest.compute -= terms.compute;
   rest.flops -= terms.flops;
   rest.bytes -= terms.bytes;
-  rest.at_peak -= terms.at_peak;
+  rest.peak = rest.flops / rest.compute;
   rest.fresh -= terms.fresh;
   const KernelCost products =
       roofline(gpu_, fit_of(gpu_.gemm, models::name(layers_.precision)), rest);

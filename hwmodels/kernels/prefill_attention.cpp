@@ -107,7 +107,7 @@ KernelTerms later_flash_terms(const Datasheet& gpu, bool overlapped, const Tile&
   terms.compute = std::max(head_count / real(gpu.sms) * count.total, count.longest) * per_tile;
   terms.flops =
       Flops(4.0 * head_count * count.total * real(tile.queries * tile.keys) * real(heads.dim));
-  terms.at_peak = terms.flops / attention_peak(gpu, prefill.kv_element);
+  terms.peak = attention_peak(gpu, prefill.kv_element);
   terms.fresh = past_bytes(heads, prefill);
   // Q and O; K and V read. The update of the cache is a kernel of its own: it reads the new K and V
   // and writes them.
@@ -146,7 +146,7 @@ KernelTerms first_flash_terms(const Datasheet& gpu, const Heads& heads, const Pr
   terms.blocks = real(heads.q * prefill.batch);
   terms.compute = tiles / real(gpu.sms) * (time.mma + time.exponentials + exchange + rescale);
   terms.flops = Flops(4.0 * tiles * real(tile.queries * tile.keys * dim));
-  terms.at_peak = terms.flops / attention_peak(gpu, prefill.kv_element);
+  terms.peak = attention_peak(gpu, prefill.kv_element);
   terms.fresh = past_bytes(heads, prefill);
   // Per tile Q read, O read and written; l and m (fp32) read and written. K and V once per q head.
   terms.bytes = Bytes(real(heads.q * prefill.batch) * real(2 * keys * dim * element) +

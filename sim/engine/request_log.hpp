@@ -1,6 +1,7 @@
 #pragma once
 
-#include <deque>
+#include <boost/container/deque.hpp>
+#include <cstdint>
 #include <vector>
 
 #include "sim/engine/request.hpp"
@@ -8,10 +9,15 @@
 
 namespace tokenline {
 
+/// Records stay where they are as more are added. Why not std::deque: a block of its would hold a
+/// single record, an allocation each.
+using RequestRecords = boost::container::deque<
+    RequestRecord, void, boost::container::deque_options<boost::container::block_size<256U>>::type>;
+
 /// What instances write: the records of all requests, by id, and the inter-token latencies of the
 /// measured ones, by class.
 struct RequestLog {
-  std::deque<RequestRecord> records;
+  RequestRecords records;
   std::vector<stats::Histogram> token_gaps;
 };
 

@@ -116,7 +116,7 @@ TEST_CASE("off the grid a price is no less than peak and bandwidth allow, on it 
           "[hwmodels]") {
   const Datasheet sheet = round_sheet();
   const KernelTerms terms{
-      .flops = Flops(1e9), .bytes = Bytes(2e6), .at_peak = Seconds(1e-5), .fresh = Bytes(1e6)};
+      .flops = Flops(1e9), .bytes = Bytes(2e6), .fresh = Bytes(1e6), .peak = FlopsPerSecond(1e14)};
   CHECK(fastest(sheet, terms) == Seconds(1e-5));
   CHECK(fastest(sheet, {.fresh = Bytes(1e8)}).value() == Approx(1e-4));
   const KernelFit fit = ideal_fit();
