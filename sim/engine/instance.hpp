@@ -161,11 +161,12 @@ class Instance final : private SchedulerView {
   void settle_queue();
   void settle_pause();
   void settle_partial(Sequence& sequence);
-  [[nodiscard]] DecodeShare split_decode(Duration gpu) const;
+  [[nodiscard]] DecodeShare split_decode(Duration gpu);
   void charge_prefills(const Passage& passage);
   void count_step(const Passage& passage);
   [[nodiscard]] hw::Price stage_price(std::size_t stage, const hw::StepShape& shape) const;
   [[nodiscard]] Duration gpu_time(const hw::StepShape& shape) const;
+  [[nodiscard]] Duration decode_floor(std::int64_t context);
   [[nodiscard]] hw::StepShape decode_shape() const;
   void end_waiting(Sequence& sequence);
   void begin_decoding(Sequence& sequence);
@@ -226,6 +227,8 @@ class Instance final : private SchedulerView {
   std::int64_t first_admissions_ = 0;  ///< Requests that run for the first time in this step.
   std::vector<hw::Chunk> chunks_;
   std::vector<Duration> stage_times_;  ///< Of the step.
+  /// What decoding one sequence takes, by its context, as far as asked: means of batches repeat.
+  std::vector<Duration> floors_;
 
   // Since the last decision.
   TimePoint decided_{};

@@ -8,6 +8,8 @@ namespace {
 
 enum Shared : std::uint8_t { host_gap, floor_, stretched, stalled, pipeline_wait };
 
+constexpr Duration unknown{-1};
+
 }  // namespace
 
 hw::StepShape Instance::decode_shape() const {
@@ -116,7 +118,21 @@ Instance::Passage Instance::pass(const hw::StepShape& shape, const HostWork& wor
   return passage;
 }
 
-Instance::DecodeShare Instance::split_decode(Duration gpu) const {
+Duration Instance::decode_floor(std::int64_t context) {
+  const std::int64_t tokens = tokens_per_decode();
+  const hw::StepShape one{.decode_sequences = 1,
+                          .decode_context = context,
+                          .chunks = {},
+                          .sampled = tokens,
+                          .decode_queries = tokens};
+  if (tokens > 1) return gpu_time(one);
+  const auto i = static_cast<std::size_t>(context);
+  if (i >= floors_.size()) floors_.resize(std::max(i + 1, 2 * floors_.size()), unknown);
+  if (floors_[i] == unknown) floors_[i] = gpu_time(one);
+  return floors_[i];
+}
+
+Instance::DecodeShare Instance::split_decode(Duration gpu) {
   if (!plan_.decode) return {.floor = {}, .stretched = {}, .stalled = gpu};
   const hw::StepShape decodes = decode_shape();
   // A kernel may run faster on more work (tile shapes); a part is never negative.
@@ -124,12 +140,7 @@ Instance::DecodeShare Instance::split_decode(Duration gpu) const {
   const Duration floor =
       decodes.decode_sequences == 1
           ? alone
-          : std::min(alone,
-                     gpu_time({.decode_sequences = 1,
-                               .decode_context = decodes.decode_context / decodes.decode_sequences,
-                               .chunks = {},
-                               .sampled = decodes.decode_queries,
-                               .decode_queries = decodes.decode_queries}));
+          : std::min(alone, decode_floor(decodes.decode_context / decodes.decode_sequences));
   return {.floor = floor, .stretched = alone - floor, .stalled = gpu - alone};
 }
 

@@ -213,12 +213,19 @@ std::vector<ClassSummary> summarize_classes(const RunResult& run,
     groups.front().gaps.merge(run.log.token_gaps[i]);
     groups.front().has_targets |= c.slo.any();
   }
+  const bool several = run.classes.size() > 1;
   for (const RequestRecord& r : run.log.records) {
     if (!r.measured) continue;
-    groups.front().records.push_back(&r);
+    if (several) groups.front().records.push_back(&r);
     groups[r.class_index + 1].records.push_back(&r);
   }
   std::vector<ClassSummary> summaries;
+  if (run.classes.size() == 1) {
+    const ClassSummary only = summarize(groups[1], run.classes, window);
+    summaries = {only, only};
+    summaries.front().name = groups.front().name;
+    return summaries;
+  }
   for (const Group& group : groups) summaries.push_back(summarize(group, run.classes, window));
   return summaries;
 }
