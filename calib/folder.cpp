@@ -17,6 +17,10 @@ namespace fs = std::filesystem;
 /// Kernels last between a nanosecond and a quarter of an hour.
 constexpr config::Range<double> microseconds{1e-3, 1e9};
 
+/// Of any table; each says what it takes where its column is missing.
+const std::vector<std::string_view> optional_columns{"dtype",        "kv_dtype", "gemm_dtype",
+                                                     "distribution", "op",       "impl"};
+
 bool is_csv(const fs::path& file) {
   std::string extension = file.extension().string();
   std::ranges::transform(extension, extension.begin(),
@@ -39,7 +43,7 @@ void Folder::each_row(const std::string& file, const std::vector<std::string_vie
   file_ = file;
   lines_.clear();
   mistakes_.gather([&] {
-    config::Table table(path, columns);
+    config::Table table(path, columns, optional_columns);
     for (const Row& row : table.rows()) read(row);
     done();
     table.finish();
@@ -83,7 +87,8 @@ void Folder::add(const Row& row, const MixedSample& sample) {
 
 void Folder::check_files() const {
   if (!fs::is_directory(path_))
-    throw config::ConfigError({{path_, 1, 1}, "(folder)", "no such folder", ""});
+    throw config::ConfigError(
+        {{path_, 1, 1}, "(folder)", fs::exists(path_) ? "is not a folder" : "no such folder", ""});
   std::vector<config::Diagnostic> strangers;
   for (const auto& entry : fs::directory_iterator(path_)) {
     const std::string file = entry.path().filename().string();

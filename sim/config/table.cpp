@@ -66,6 +66,13 @@ std::string_view next_line(std::string_view& rest) {
   return line;
 }
 
+/// What a file has instead of a column.
+std::string in_file(std::string_view column, const std::vector<std::string>& others) {
+  if (others.empty()) return {};
+  if (const auto best = closest(column, others)) return fmt::format("the file has '{}'", *best);
+  return fmt::format("the file has {}", fmt::join(others, ", "));
+}
+
 std::string bounds(const Range<double>& range) {
   return fmt::format("a number from {} to {}", range.min, range.max);
 }
@@ -119,18 +126,20 @@ void TableRow::error(std::string_view column, std::string message, std::string h
 
 bool TableRow::wrong() const { return table_->wrong_line_ == line_; }
 
-Table::Table(std::string file, const std::vector<std::string_view>& columns)
+Table::Table(std::string file, const std::vector<std::string_view>& columns,
+             const std::vector<std::string_view>& optional)
     : file_(std::move(file)) {
   const std::string text = read_file(file_);
   check_utf8(file_, text);
   std::string_view rest = text;
   if (rest.starts_with("\xef\xbb\xbf")) rest.remove_prefix(3);
-  read_header(next_line(rest), columns);
+  read_header(next_line(rest), columns, optional);
   if (!mistakes_.empty()) return;
   for (int number = 2; !rest.empty(); ++number) read_row(next_line(rest), number);
 }
 
-void Table::read_header(std::string_view line, const std::vector<std::string_view>& columns) {
+void Table::read_header(std::string_view line, const std::vector<std::string_view>& columns,
+                        const std::vector<std::string_view>& optional) {
   if (line.empty()) {
     error(1, 1, "", "no header line", fmt::format("the columns are {}", fmt::join(columns, ",")));
     return;
@@ -138,16 +147,23 @@ void Table::read_header(std::string_view line, const std::vector<std::string_vie
   const auto header = split(line, 1);
   if (!header) return;
   width_ = header->size();
-  std::vector<std::string> names;
+  const auto expected = [&](std::string_view name) {
+    return std::ranges::find(columns, name) != columns.end() ||
+           std::ranges::find(optional, name) != optional.end();
+  };
+  std::vector<std::string> others;
   for (std::size_t i = 0; i < width_; ++i) {
     const Field& field = (*header)[i];
     if (!columns_.emplace(field.text, i).second)
       error(1, field.column, field.text, "a column is named twice");
-    if (!field.text.empty()) names.push_back(field.text);
+    if (!field.text.empty() && !expected(field.text)) others.push_back(field.text);
   }
   for (const std::string_view column : columns)
-    if (!has(column))
-      error(1, 1, column, "the header lacks this column", suggestion(column, names));
+    if (!has(column)) error(1, 1, column, "the header lacks this column", in_file(column, others));
+  for (const std::string_view column : optional)
+    if (const auto meant = has(column) ? std::nullopt : closest(column, others))
+      error(1, (*header)[columns_.at(*meant)].column, *meant, "unknown column",
+            fmt::format("did you mean '{}'?", column));
 }
 
 void Table::read_row(std::string_view line, int number) {

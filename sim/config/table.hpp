@@ -58,8 +58,11 @@ class TableRow {
 /// requests have a reader of their own, in workloads/traffic.
 class Table {
  public:
-  /// Throws ConfigError for a file that cannot be read or is not UTF-8. `columns` must be there.
-  Table(std::string file, const std::vector<std::string_view>& columns);
+  /// Throws ConfigError for a file that cannot be read or is not UTF-8. `columns` must be there,
+  /// `optional` ones may. Others are left alone, but for one whose name is so close to a missing
+  /// optional one that it must be meant: what stands in for a missing column is not silence.
+  Table(std::string file, const std::vector<std::string_view>& columns,
+        const std::vector<std::string_view>& optional = {});
   Table(const Table&) = delete;
   Table& operator=(const Table&) = delete;
 
@@ -75,7 +78,8 @@ class Table {
   [[nodiscard]] std::optional<std::size_t> index_of(std::string_view column) const;
   void error(int line, int column, std::string_view path, std::string message,
              std::string hint = {});
-  void read_header(std::string_view line, const std::vector<std::string_view>& columns);
+  void read_header(std::string_view line, const std::vector<std::string_view>& columns,
+                   const std::vector<std::string_view>& optional);
   void read_row(std::string_view line, int number);
   /// Cuts a line at its commas. Empty, with a mistake, where quotes are misplaced.
   [[nodiscard]] std::optional<std::vector<Field>> split(std::string_view line, int number);

@@ -56,13 +56,14 @@ void complete_admission(const config::Reader& cluster, const traffic::Traffic& t
   AdmissionSetup& setup = config.admission_setup;
   for (const traffic::RequestClass& c : traffic.classes) setup.priorities.push_back(c.priority);
   if (config.admission == "unlimited") return;
-  const bool endless = std::ranges::any_of(
-      traffic.sources, [](const auto& source) { return source->endless_at_once(); });
-  if (endless)
-    cluster.error("admission",
-                  "a closed loop without num_prompts whose clients do not think would be refused "
-                  "and ask again without end",
-                  "give it a think_time or num_prompts");
+  const bool floods = std::ranges::any_of(
+      traffic.sources, [](const auto& source) { return source->floods_when_refused(); });
+  if (floods)
+    cluster.error(
+        "admission",
+        "a closed loop without num_prompts whose clients hardly think would be refused and "
+        "ask again more often than a run can keep",
+        "give it a longer think_time or num_prompts");
   const auto [least, most] = std::ranges::minmax(setup.priorities);
   if (config.admission == "shed_by_class" && least == most)
     cluster.error("admission", "shed_by_class never refuses anything: all classes are as urgent",

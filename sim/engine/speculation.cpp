@@ -85,7 +85,7 @@ std::vector<std::vector<double>> read_acceptance(Reader& speculation, std::int64
     if (speculation.has("acceptance"))
       speculation.error("accepted_lengths", "beside acceptance: one of them says it all");
   });
-  speculation.alternative("without accepted_lengths", !histogram,
+  speculation.alternative("without accepted_lengths", !histogram || speculation.has("acceptance"),
                           [&] { all = read_chances(speculation, tokens, classes); });
   return all;
 }
@@ -141,7 +141,7 @@ std::optional<SpeculationConfig> read_speculation(Reader& root,
   config.method = method == "ngram" ? DraftMethod::ngram
                   : method == "mtp" ? DraftMethod::mtp
                                     : DraftMethod::draft_model;
-  section->alternative("method: draft_model", config.method == DraftMethod::draft_model,
+  section->alternative("method: draft_model", method == "draft_model" && section->has("method"),
                        [&] { config.draft = read_draft(*section); });
   if (config.method == DraftMethod::mtp && model) config.draft = prediction_layer(*model, 1);
   section->finish();

@@ -22,9 +22,10 @@ Usage usage() {
   return {
       .synopsis = "describe NAME",
       .about =
-          "Explains a model, GPU (by any of its names), network, policy or engine of `tokenline "
-          "list`, or,\nwith the name `scenario` or `study`, every key of such a file: type, "
-          "range, default, meaning.",
+          "Explains a model, GPU (by any of its names, or the FILE.yaml of one), network, policy "
+          "or "
+          "engine\nof `tokenline list`, or, with the name `scenario` or `study`, every key of such "
+          "a file: type,\nrange, default, meaning.",
       .positional = "NAME",
       .options = {},
       .epilogue = std::string(exit_codes())};
@@ -124,6 +125,7 @@ std::string describe(const std::string& name) {
   const Policies policies = builtin_policies();
   if (name == "scenario") return describe_keys(scenario_keys());
   if (name == "study") return describe_keys(report::study_keys());
+  if (name.ends_with(".yaml")) return describe_gpu(name);
   std::vector<std::string> found;
   if (contains(models::model_names(), name)) found.push_back(describe_model(name));
   if (const auto gpu = hw::catalog_name(name)) found.push_back(describe_gpu(*gpu));

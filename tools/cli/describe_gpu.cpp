@@ -8,6 +8,7 @@
 
 #include "hwmodels/catalog.hpp"
 #include "hwmodels/gpu.hpp"
+#include "sim/config/node.hpp"
 #include "sim/report/text_table.hpp"
 
 namespace tokenline::cli {
@@ -48,7 +49,10 @@ std::string fit_table(const hw::Gpu& gpu) {
   table.row({"kernel", "of", "launch us", "block us", "compute", "memory", "roofline error",
              "with grid", "shapes"});
   for (const Kernel& kernel : kernels) {
-    for (const auto& [variant, fit] : gpu.*kernel.fits)
+    const bool of_kv = kernel.name.ends_with("attention");
+    for (const auto& [variant, fit] : gpu.*kernel.fits) {
+      // The usual constants come for every precision of weights, the KV cache has two.
+      if (of_kv && (variant == "usual fp8_block" || variant == "usual mxfp4")) continue;
       table.row({std::string(kernel.name), variant, microseconds(fit.launch),
                  microseconds(fit.block_overhead), percent(fit.compute_efficiency),
                  percent(fit.memory_efficiency), error(fit.roofline_error),
@@ -56,12 +60,16 @@ std::string fit_table(const hw::Gpu& gpu) {
                  fit.from_datasheet ? "datasheet"
                  : fit.grid         ? fmt::format("{}", fit.grid->shapes())
                                     : "-"});
+    }
   }
   return table.text();
 }
 
 std::string collective_table(const hw::Gpu& gpu) {
-  if (gpu.collectives.empty()) return {};
+  if (gpu.collectives.empty())
+    return gpu.interconnect.value() > 0.0
+               ? "\nCollectives: NCCL's usual constants over the interconnect.\n"
+               : "";
   report::TextTable table(2);
   table.row({"collective", "by", "GPUs", "sizes", "point left out"});
   for (const hw::CollectiveCurve& curve : gpu.collectives)
@@ -73,9 +81,11 @@ std::string collective_table(const hw::Gpu& gpu) {
 
 }  // namespace
 
-std::string describe_gpu(const std::string& name) {
-  const auto file = std::ranges::find(hw::catalog(), name, &hw::CatalogFile::name);
-  const hw::Gpu gpu = hw::load_gpu(name);
+std::string describe_gpu(const std::string& name_or_path) {
+  const auto built_in = std::ranges::find(hw::catalog(), name_or_path, &hw::CatalogFile::name);
+  const hw::Gpu gpu = hw::load_gpu(name_or_path);
+  const std::string yaml = built_in == hw::catalog().end() ? config::read_file(name_or_path)
+                                                           : std::string(built_in->yaml);
   const std::string_view provenance =
       gpu.calibrated()
           ? "Fitted to measured kernel times (calib/README.md names the sources). Errors are the\n"
@@ -84,8 +94,8 @@ std::string describe_gpu(const std::string& name) {
           : "Nothing was measured: usual constants, medians of the calibrated GPUs. Errors are "
             "the\n"
             "largest of a calibrated GPU priced with the medians of the others.\n";
-  return fmt::format("GPU {}\n{}\n{}\n{}{}", name, datasheet(file->yaml), provenance,
-                     fit_table(gpu), collective_table(gpu));
+  return fmt::format("GPU {}\n{}\n{}\n{}{}", gpu.name, datasheet(yaml), provenance, fit_table(gpu),
+                     collective_table(gpu));
 }
 
 }  // namespace tokenline::cli

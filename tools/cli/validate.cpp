@@ -1,6 +1,8 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "hwmodels/gpu.hpp"
 #include "sim/config/node.hpp"
@@ -65,13 +67,18 @@ std::vector<std::pair<std::string, std::string>> conditions(const Arguments& arg
   return where;
 }
 
+std::vector<std::string> protocol_names() {
+  std::vector<std::string> names;
+  for (const validate::Protocol& protocol : validate::protocols())
+    names.emplace_back(protocol.name);
+  return names;
+}
+
 validate::Comparison silicon(const Arguments& arguments) {
   validate::SiliconOptions options{.where = conditions(arguments),
                                    .protocol = arguments.value("protocol").value_or(""),
                                    .threads = report::hardware_threads()};
-  std::vector<std::string> names;
-  for (const validate::Protocol& protocol : validate::protocols())
-    names.emplace_back(protocol.name);
+  const std::vector<std::string> names = protocol_names();
   if (!options.protocol.empty() && std::ranges::find(names, options.protocol) == names.end())
     throw UsageError(unknown("protocol", options.protocol, names));
   return validate::compare_silicon(arguments.positional(), options);
@@ -86,7 +93,10 @@ validate::Comparison throughput(const Arguments& arguments) {
 }
 
 validate::Comparison operators(const Arguments& arguments) {
-  return validate::compare_operators(arguments.positional(), arguments.required("gpu"));
+  const std::string gpu = arguments.required("gpu");
+  if (!gpu.ends_with(".yaml") && !hw::catalog_name(gpu))
+    throw UsageError(unknown("GPU", gpu, hw::gpu_names()));
+  return validate::compare_operators(arguments.positional(), gpu);
 }
 
 validate::Comparison attention(const Arguments& arguments) {
@@ -103,8 +113,13 @@ std::vector<Subcommand> subcommands() {
                  {{"where", "COLUMN=VALUE,…",
                    "Only the rows that have these values; models and GPUs by any of their names.",
                    true},
-                  {"protocol", "NAME", "The client for every row.", false}}),
-             .epilogue = std::string(exit_codes())},
+                  {"protocol", "NAME",
+                   fmt::format("The client for every row: {}. Otherwise each row has its source's.",
+                               fmt::join(protocol_names(), ", ")),
+                   false}}),
+             .epilogue = "The columns are in tools/validate/README.md; gpu may be the FILE.yaml of "
+                         "one of your own.\n" +
+                         std::string(exit_codes())},
        silicon},
       {"requests", "recorded requests, replayed through the engine that served them",
        Usage{.synopsis = "validate requests PATH [options]",
@@ -115,20 +130,23 @@ std::vector<Subcommand> subcommands() {
                       "CSV file of runs of OPT-13B on one A100.",
              .positional = "PATH",
              .options = with_common({{"run", "NAME", "Only the run of this name.", false}}),
-             .epilogue = std::string(exit_codes())},
+             .epilogue = "The columns and keys are in tools/validate/README.md.\n" +
+                         std::string(exit_codes())},
        requests},
       {"throughput", "output tokens per second with every request queued at the start",
        Usage{.synopsis = "validate throughput FILE.csv [options]",
              .about = "Simulates every row of a file of maximum throughputs and compares them.",
              .positional = "FILE.csv",
              .options = with_common({}),
-             .epilogue = std::string(exit_codes())},
+             .epilogue =
+                 "The columns are in tools/validate/README.md.\n" + std::string(exit_codes())},
        throughput},
       {"operators", "measured kernel times, priced one by one",
        Usage{.synopsis = "validate operators DIR --gpu NAME [options]",
              .about = "Prices every kernel call that the tables of a folder hold.",
              .positional = "DIR",
-             .options = with_common({{"gpu", "NAME", "The GPU that was measured.", false}}),
+             .options = with_common(
+                 {{"gpu", "NAME", "The GPU that was measured, or the FILE.yaml of one.", false}}),
              .epilogue = std::string(exit_codes())},
        operators},
       {"attention", "TFLOP/s of attention kernels as published",
@@ -146,7 +164,8 @@ Usage usage_of_all() {
               "Compares with everything measured that the source tree holds. Exit code 1 when an "
               "error or\na number of refusals exceeds its ceiling (tools/validate/ceilings.yaml).",
           .positional = "",
-          .options = {{"data", "DIR", "The measurements; calib/data by default.", false},
+          .options = {{"data", "DIR",
+                       "The measurements; calib/data of the current directory by default.", false},
                       {"ceilings", "FILE", "Other ceilings than those built in.", false}},
           .epilogue = std::string(exit_codes())};
 }
@@ -158,8 +177,14 @@ Outcome execute_all(const std::vector<std::string>& words) {
   const auto file = arguments->value("ceilings");
   const auto ceilings = file ? validate::parse_ceilings(*file, config::read_file(*file))
                              : validate::shipped_ceilings();
-  const auto checks = validate::compare_all(arguments->value("data").value_or("calib/data"),
-                                            report::hardware_threads());
+  const std::string data = arguments->value("data").value_or("calib/data");
+  if (!std::filesystem::is_directory(data))
+    throw UsageError(fmt::format("--data '{}': no such folder{}", data,
+                                 arguments->has("data")
+                                     ? ""
+                                     : "\n  hint: the default is meant for the root of the source "
+                                       "tree"));
+  const auto checks = validate::compare_all(data, report::hardware_threads());
   const validate::Verdict verdict = validate::judge(checks, ceilings);
   return {verdict.passed ? success : assert_failed, verdict.text};
 }

@@ -110,15 +110,10 @@ Row speed(const Point& p) {
 /// A backward pass that stands in no ratio.
 Row backward(const Point& p) {
   Row row = blank(p, "fa2_over_fa1", "", p.tflops);
-  row.refused = p.kernel == "FA2" ? "no FA1 row of the same shape"
-                                  : fmt::format("pass '{}' is not modelled", p.pass);
-  return row;
-}
-
-/// FA1 whose FA2 was not measured: no ratio is known, and the speed of that pass is not predicted.
-Row alone(const Point& p) {
-  Row row = blank(p, "backward_tflops_per_s", "TFLOP/s", p.tflops);
-  row.refused = "no FA2 row of the same shape";
+  if (p.kernel == "FA1" || p.kernel == "FA2")
+    row.refused = fmt::format("no {} row of the same shape", p.kernel == "FA1" ? "FA2" : "FA1");
+  else
+    row.refused = fmt::format("pass '{}' is not modelled", p.pass);
   return row;
 }
 
@@ -156,10 +151,8 @@ Comparison compare_attention(const std::string& file) {
       comparison.rows.push_back(speed(p));
     else if (p.kernel == "FA2" && beside(p, "FA1", all) != nullptr)
       comparison.rows.push_back(ratio(p, all));
-    else if (p.kernel != "FA1")
+    else if (p.kernel != "FA1" || beside(p, "FA2", all) == nullptr)
       comparison.rows.push_back(backward(p));
-    else if (beside(p, "FA2", all) == nullptr)
-      comparison.rows.push_back(alone(p));
   }
   return comparison;
 }

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
+#include <string_view>
 
 #include "hwmodels/gpu.hpp"
 #include "sim/base/check.hpp"
@@ -52,6 +54,17 @@ std::string engine_text(const Deployment& d, const models::Architecture& model) 
   return fmt::format("{}", fmt::join(keys, ", "));
 }
 
+/// Whether a text is the path of an entry that calibrate wrote; it stands in a scenario as it is.
+bool is_gpu_file(const std::string& text) {
+  constexpr std::string_view suffix = ".yaml";
+  const auto plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-' || c == '.' || c == '/';
+  };
+  return text.ends_with(suffix) && std::ranges::all_of(text, plain) &&
+         std::filesystem::is_regular_file(text);
+}
+
 /// "engine.preset: unknown engine 'x'": the first mistake without its place, so that the same
 /// reason reads the same for every row.
 std::string reason(const config::ConfigError& e) {
@@ -79,7 +92,8 @@ std::optional<std::string> preset_of_model(const std::string& name) {
 
 Built build(const Deployment& d, const std::string& traffic) {
   const auto refused = [](std::string why) { return Built{std::nullopt, std::move(why)}; };
-  const auto gpu = hw::catalog_name(d.gpu);
+  auto gpu = hw::catalog_name(d.gpu);
+  if (!gpu && is_gpu_file(d.gpu)) gpu = d.gpu;
   if (!gpu) return refused(fmt::format("GPU '{}' is not in the catalog", d.gpu));
   const auto preset = preset_of_model(d.model);
   if (!preset) return refused(fmt::format("no model preset for '{}'", d.model));

@@ -104,8 +104,8 @@ void CsvTraceReader::read_row(const CsvRow& row) {
   const auto when = read_time(row);
   request.prompt = read_tokens(row, prompt_);
   request.output = read_tokens(row, output_);
-  rows_.check(request);
   request.class_name = read_class(row);
+  rows_.check(request);
   for (const auto& [field, value] : constant_)
     if (row.fields[field] != value)
       file_.error(row, field,

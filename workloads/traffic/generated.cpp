@@ -35,6 +35,14 @@ std::optional<Arrival> ClosedLoop::finished(const Finished& request) {
   return send(request.when + think_time_);
 }
 
+bool ClosedLoop::floods_when_refused() const {
+  if (!requests_.endless()) return false;
+  const double each = static_cast<double>((window_.stop - window_.start).count()) /
+                      static_cast<double>(think_time_.count());
+  // Written so that no think time at all floods.
+  return !(each * static_cast<double>(clients_) <= most_requests);
+}
+
 std::optional<Arrival> ClosedLoop::send(TimePoint when) {
   if (requests_.used_up() || when >= window_.stop) return std::nullopt;
   return requests_.at(when);

@@ -63,20 +63,20 @@ class ClosedLoop final : public Source {
   ClosedLoop(Requests requests, std::int64_t max_concurrency, Window window,
              Duration think_time = {})
       : requests_(std::move(requests)),
+        clients_(max_concurrency),
         clients_left_(max_concurrency),
         window_(window),
         think_time_(think_time) {}
 
   [[nodiscard]] std::optional<Arrival> next() override;
   [[nodiscard]] std::optional<Arrival> finished(const Finished& request) override;
-  [[nodiscard]] bool endless_at_once() const override {
-    return think_time_ == Duration{} && requests_.endless();
-  }
+  [[nodiscard]] bool floods_when_refused() const override;
 
  private:
   [[nodiscard]] std::optional<Arrival> send(TimePoint when);
 
   Requests requests_;
+  std::int64_t clients_;
   std::int64_t clients_left_;  ///< That have not sent their first request.
   Window window_;
   Duration think_time_;

@@ -14,9 +14,6 @@
 namespace tokenline::traffic {
 namespace {
 
-/// Every request of a run is kept in memory until its end, with some hundred bytes.
-constexpr double most_requests = 1e8;
-
 /// Whose source is being read.
 struct Owner {
   std::uint64_t seed;

@@ -42,6 +42,9 @@ struct Count {
   std::int64_t count = 0;
 };
 
+/// Every request of a run is kept in memory until its end, with some hundred bytes.
+inline constexpr double most_requests = 1e8;
+
 /// A stream of requests. Open sources know every arrival in advance; a closed loop (a fixed number
 /// of clients, each waiting for its answer) and conversations offer the next request when one
 /// finishes.
@@ -59,8 +62,8 @@ class Source {
   /// What became of the source's conversations so far, so that none ends in silence; empty where it
   /// has none.
   [[nodiscard]] virtual std::vector<Count> counts() const { return {}; }
-  /// Whether requests that end when they arrive would follow each other at one instant for ever.
-  [[nodiscard]] virtual bool endless_at_once() const { return false; }
+  /// Whether more than most_requests would follow, if each ended when it arrives.
+  [[nodiscard]] virtual bool floods_when_refused() const { return false; }
 };
 
 /// One named class of requests.

@@ -41,6 +41,7 @@ std::optional<TimePoint> TraceRows::when(const Placed<std::int64_t>& nanoseconds
 }
 
 void TraceRows::check(const TraceRow& row) {
+  if (selection_.only && *selection_.only != row.class_name) return;
   if (row.output.value == 0 && selection_.leave_out_unanswered) return;
   if (row.prompt.value == 0)
     file_.error(row.prompt.line, row.prompt.column, token_count_problem("0"));

@@ -51,6 +51,25 @@ TEST_CASE("what calibrate writes can be read and run", "[cli]") {
                "engine: {max_model_len: 2048}\ntraffic:\n  chat: {arrival: {process: constant, "
                "rate: 1/s}, prompt_tokens: 20, output_tokens: 3, num_prompts: 2}\n");
   CHECK(execute(folder, "run s.yaml").exit_code == 0);
+  CHECK_THAT(execute(folder, "describe out.yaml").out,
+             Contains("GPU mine\n") && Contains("Fitted to measured") && Contains("gemm"));
+  // Servers with that GPU can be compared with.
+  folder.write("servers.csv",
+               "model,gpu,engine,engine_version,gemm_dtype,tp,pp,attention_dp,moe_tp,moe_ep,isl,"
+               "osl,concurrency,ttft_ms_mean,tpot_ms_mean\n"
+               "meta-llama/Llama-3.1-8B,out.yaml,vllm,0.12.0,,1,1,1,1,1,500,50,4,100,15\n");
+  CHECK_THAT(execute(folder, "validate silicon servers.csv").out, Contains(" rows=1 refused=0\n"));
+}
+
+TEST_CASE("a misspelt column that tables may leave out is no silence", "[cli]") {
+  const Folder folder;
+  folder.write("g/decode_attention.csv",
+               "kvdtype,head_dim,q_heads,kv_heads,batch,context_len,latency_us\n"
+               "fp8,128,32,8,1,1024,20\n");
+  const Ran ran = execute(folder, std::string(with_all) + "out.yaml");
+  CHECK(ran.exit_code == 2);
+  CHECK_THAT(ran.err, Contains("decode_attention.csv:1:1: error: kvdtype: unknown column") &&
+                          Contains("did you mean 'kv_dtype'?"));
 }
 
 TEST_CASE("the name of an entry is a word that YAML takes as text", "[cli]") {

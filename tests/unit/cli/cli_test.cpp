@@ -158,7 +158,7 @@ TEST_CASE("a GPU is listed and described with where its prices come from", "[cli
                            Contains("all_reduce") && Contains("fp8_block balanced"));
   CHECK_THAT(measured, !Contains("grid: |") && !Contains("axis m"));
   const std::string usual = execute(folder, "describe b200").out;
-  CHECK_THAT(usual, Contains("Nothing was measured") && Contains("usual"));
+  CHECK_THAT(usual, Contains("Nothing was measured") && Contains("usual") && Contains("NCCL"));
 }
 
 TEST_CASE("a GPU is described under any of its names", "[cli]") {

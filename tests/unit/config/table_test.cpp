@@ -67,9 +67,31 @@ TEST_CASE("lines of another shape are mistakes", "[config]") {
       "2:1 : 2 fields, the header has 3\n3:1 : an empty line\n4:1 : 4 fields, the header has 3\n");
 }
 
+/// The message and hint of the first mistake of a file with columns name, n, x.
+std::string hint(const std::string& text, const std::vector<std::string_view>& optional) {
+  const Scratch folder;
+  folder.write("t.csv", text);
+  try {
+    Table(folder / "t.csv", {"name", "n", "x"}, optional).finish();
+  } catch (const config::ConfigError& e) {
+    return e.diagnostics().front().hint;
+  }
+  return "no mistake";
+}
+
+TEST_CASE("a misspelt optional column is a mistake, a column of one's own is not", "[config]") {
+  CHECK(hint("name,n,x,kvdtype\na,1,2,fp8\n", {"kv_dtype"}) == "did you mean 'kv_dtype'?");
+  CHECK(hint("name,n,x,kv_dtype\na,1,2,fp8\n", {"kv_dtype"}) == "no mistake");
+  CHECK(hint("name,n,x,kv_dtype,kvdtype\na,1,2,fp8,fp8\n", {"kv_dtype"}) == "no mistake");
+  CHECK(hint("name,n,x,remark\na,1,2,slow\n", {"kv_dtype"}) == "no mistake");
+}
+
 TEST_CASE("every missing column is named, and a file needs a row", "[config]") {
   CHECK(mistakes("name,m\na,1\n") ==
         "1:1 n: the header lacks this column\n1:1 x: the header lacks this column\n");
+  CHECK(hint("name,n,xx\na,1,2\n", {}) == "the file has 'xx'");
+  CHECK(hint("name,n,ratio\na,1,2\n", {}) == "the file has ratio");
+  CHECK(hint("name,n\na,1\n", {}).empty());
   CHECK(mistakes("name,n,x\n") == "1:1 : no row follows the header\n");
   CHECK(mistakes("name,n,x") == "1:1 : no row follows the header\n");
 }

@@ -160,6 +160,10 @@ TEST_CASE("failed requests are mistakes until they are left out, and then counte
   REQUIRE(trace.unanswered == 2);
   // What is counted is what the selection would have taken.
   selection.only = "ChatGPT";
+  // Nor is a row of another class a mistake.
+  REQUIRE(tokens(read_trace_text({.format = TraceFormat::burstgpt, .only = "GPT-3"},
+                                 burstgpt + "6,ChatGPT,1087,0,1087,Conversation log\n"
+                                            "8,GPT-3,10,20,30,API log\n")) == Tokens{{10, 20}});
   REQUIRE(read_trace_text(selection, text).unanswered == 1);
   selection.limit = 1;
   REQUIRE(read_trace_text(selection, text).unanswered == 0);

@@ -91,6 +91,9 @@ TEST_CASE("mistakes in files and options are exit code 2 with a hint", "[validat
   refuses("silicon s.csv --max-mean-ape few", "expected a number of percent");
   refuses("requests .", "run.json:1:1: error");
   refuses("all --data .", "error");
+  refuses("all --data nowhere", "--data 'nowhere': no such folder");
+  refuses("all", "the root of the source tree");
+  refuses("operators . --gpu h100_smx", "did you mean 'h100_sxm'?");
 }
 
 TEST_CASE("every comparison explains itself", "[validate][cli]") {
