@@ -8,26 +8,8 @@ namespace {
 const std::string field = "scenarios/field/";
 
 /// The variants of a field study by name, run once.
-class Variants {
- public:
-  explicit Variants(const std::string& study)
-      : study_(report::load_study(source(field + study + "/study.yaml"))),
-        comparison_(report::compare(study_, {.threads = 2, .out = {}})) {}
-
-  /// A metric that must have a value.
-  [[nodiscard]] double operator()(const std::string& variant, const std::string& metric) const {
-    const auto found =
-        std::ranges::find(comparison_.variants, variant, &report::VariantResult::name);
-    INFO(variant << " " << metric);
-    REQUIRE(found != comparison_.variants.end());
-    const auto value = report::metric(found->summary, metric).value;
-    REQUIRE(value.has_value());
-    return *value;
-  }
-
- private:
-  report::Study study_;
-  report::Comparison comparison_;
+struct Variants : StudyRuns {
+  explicit Variants(const std::string& study) : StudyRuns(field + study + "/study.yaml") {}
 };
 
 /// Bytes of KV of one token on all GPUs of the smallest scenario of a model.

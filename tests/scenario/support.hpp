@@ -142,4 +142,27 @@ inline void require_same_files(const std::string& first, const std::string& seco
   }
 }
 
+/// The variants of a study of the repository by name, run once.
+class StudyRuns {
+ public:
+  explicit StudyRuns(const std::string& file)
+      : study_(report::load_study(source(file))),
+        comparison_(report::compare(study_, {.threads = 2, .out = {}})) {}
+
+  /// A metric that must have a value.
+  [[nodiscard]] double operator()(const std::string& variant, const std::string& metric) const {
+    const auto found =
+        std::ranges::find(comparison_.variants, variant, &report::VariantResult::name);
+    INFO(variant << " " << metric);
+    REQUIRE(found != comparison_.variants.end());
+    const auto value = report::metric(found->summary, metric).value;
+    REQUIRE(value.has_value());
+    return *value;
+  }
+
+ private:
+  report::Study study_;
+  report::Comparison comparison_;
+};
+
 }  // namespace tokenline::scenario_test
