@@ -8,6 +8,7 @@
 
 #include "sim/base/check.hpp"
 #include "sim/engine/read_admission.hpp"
+#include "sim/engine/read_network.hpp"
 #include "sim/engine/scenario_checks.hpp"
 
 namespace tokenline {
@@ -41,6 +42,7 @@ models::Parallelism read_parallelism(Reader& cluster) {
 
 ClusterConfig read_cluster(Reader& cluster, const Policies& policies) {
   ClusterConfig config;
+  const std::size_t before = cluster.document().mistakes();
   config.replicas =
       cluster.integer({"replicas", "Engine replicas behind the router."}, {1, 4096}, 1);
   config.router =
@@ -48,6 +50,10 @@ ClusterConfig read_cluster(Reader& cluster, const Policies& policies) {
                    policies.router.names(), "least_outstanding");
   read_admission(cluster, policies, config);
   config.parallelism = read_parallelism(cluster);
+  std::vector<std::int64_t> replica_gpus;
+  if (cluster.document().mistakes() == before)
+    replica_gpus.assign(static_cast<std::size_t>(config.replicas), config.parallelism.gpus());
+  read_network(cluster, replica_gpus, config);
   config.restart_delay = to_duration(cluster.seconds(
       {"restart_delay", "From an out-of-memory crash until the replica serves again."},
       {1e-3, 86'400.0}, "130 s"));
