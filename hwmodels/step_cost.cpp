@@ -9,6 +9,8 @@
 #include "hwmodels/kernels/elementwise.hpp"
 #include "hwmodels/kernels/experts.hpp"
 #include "hwmodels/kernels/gemm.hpp"
+#include "hwmodels/network/cluster_collective.hpp"
+#include "hwmodels/network/placement.hpp"
 #include "sim/base/check.hpp"
 #include "sim/base/integer.hpp"
 
@@ -21,21 +23,28 @@ constexpr double element = 2.0;  ///< Bytes of a 16-bit value.
 constexpr std::array<std::string_view, operator_kinds> kind_names{
     "gemm", "prefill_attention", "decode_attention", "experts", "mla", "elementwise", "collective"};
 
+/// Why a collective is not priced; empty if it is.
+std::string refuse(const StepSetup& setup, std::int64_t stage, const models::Collective& op) {
+  if (setup.network)
+    return ClusterCollective::first_refusal(
+        setup.gpu, op.op, rank_groups(setup.gpus, setup.parallelism, stage, op.group));
+  if (CollectivePricer::priced(setup.gpu, op.op, op.gpus)) return {};
+  return fmt::format(
+      "{} over {} GPUs was not measured on {}, whose datasheet states no interconnect", name(op.op),
+      op.gpus, setup.gpu.name);
+}
+
 std::string refuse_degree(const StepSetup& setup) {
   const models::Parallelism& parallelism = setup.parallelism;
   if (std::string mistake = models::first_sharding_mistake(setup.model, parallelism);
       !mistake.empty())
     return mistake;
-  if (parallelism.gpus() > setup.gpu.gpus_per_node)
-    return fmt::format("a replica of {} GPUs spans nodes of {}: networks are not priced yet",
+  if (!setup.network && parallelism.gpus() > setup.gpu.gpus_per_node)
+    return fmt::format("a replica of {} GPUs spans nodes of {}, and no network connects them",
                        parallelism.gpus(), setup.gpu.gpus_per_node);
-  // The last stage has every collective that there is.
-  const std::int64_t last = parallelism.pipeline - 1;
-  for (const models::Collective& op : models::operators(setup.model, parallelism, last).collectives)
-    if (!CollectivePricer::priced(setup.gpu, op.op, op.gpus))
-      return fmt::format(
-          "{} over {} GPUs was not measured on {}, whose datasheet states no interconnect",
-          name(op.op), op.gpus, setup.gpu.name);
+  for (std::int64_t stage = 0; stage < parallelism.pipeline; ++stage)
+    for (const auto& op : models::operators(setup.model, parallelism, stage).collectives)
+      if (std::string refusal = refuse(setup, stage, op); !refusal.empty()) return refusal;
   return {};
 }
 
@@ -70,7 +79,7 @@ std::string StepCost::first_refusal(const StepSetup& setup) {
   return refuse_degree(setup);
 }
 
-StepCost::StepCost(const StepSetup& setup, std::int64_t stage) : setup_(setup) {
+StepCost::StepCost(const StepSetup& setup, std::int64_t stage) : setup_(setup), stage_(stage) {
   if (const std::string refusal = first_refusal(setup); !refusal.empty())
     throw std::invalid_argument(refusal);
   if (setup.max_tokens < 1 || setup.max_sequences < 1)
@@ -114,10 +123,16 @@ void StepCost::add_elementwise(std::vector<Price>& table, const models::Elementw
 }
 
 void StepCost::add_collective(std::vector<Price>& table, const models::Collective& op) const {
-  const CollectivePricer pricer(setup_.gpu, op.op, op.gpus);
-  for (std::size_t i = 1; i < table.size(); ++i)
-    add(table[i], OperatorKind::collective, pricer(static_cast<double>(i) * op.bytes_per_token),
-        op.count, pricer.error().median);
+  const auto fill = [&](const auto& pricer) {
+    for (std::size_t i = 1; i < table.size(); ++i)
+      add(table[i], OperatorKind::collective, pricer(static_cast<double>(i) * op.bytes_per_token),
+          op.count, pricer.error().median);
+  };
+  if (setup_.network)
+    fill(ClusterCollective(setup_.gpu, *setup_.network, op.op,
+                           rank_groups(setup_.gpus, setup_.parallelism, stage_, op.group)));
+  else
+    fill(CollectivePricer(setup_.gpu, op.op, op.gpus));
 }
 
 void StepCost::add_experts(std::vector<Price>& table, const models::ExpertLayers& layers) const {

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,6 +14,7 @@
 #include "hwmodels/kernels/attention_pricer.hpp"
 #include "hwmodels/kernels/gemm.hpp"
 #include "hwmodels/kernels/mla.hpp"
+#include "hwmodels/network/network.hpp"
 #include "workloads/models/architecture.hpp"
 #include "workloads/models/operators.hpp"
 
@@ -33,6 +35,9 @@ struct StepSetup {
   /// How unevenly tokens choose experts, as the measurements name it: "balanced", "power_law_1.01",
   /// "power_law_1.2".
   std::string expert_load = "balanced";
+  /// Prices what passes between nodes. Null: all GPUs are in one node.
+  std::shared_ptr<const Network> network;
+  std::vector<Vertex> gpus;  ///< In the network, by rank; empty without one.
   /// Every price is moved by so many times its operator's median error, not below zero: -1, 0 or
   /// 1.
   double error_band = 0.0;
@@ -131,7 +136,7 @@ class StepCost {
   StepCost& operator=(const StepCost&) = delete;
 
   /// Why this setup is not priced (fa3 off Hopper, heads too wide, a degree that does not divide or
-  /// reaches beyond a node), as a sentence; empty if it is.
+  /// reaches beyond a node without a network), as a sentence; empty if it is.
   [[nodiscard]] static std::string first_refusal(const StepSetup& setup);
 
   /// Contract: no more tokens and sampled sequences than the setup allows; `decode_context` is at
@@ -167,6 +172,7 @@ class StepCost {
   void add_chunk(Price& price, const Chunk& chunk) const;
 
   StepSetup setup_;
+  std::int64_t stage_;
   models::OperatorList operators_;
   Heads heads_;
   std::optional<AttentionPricer> attention_;

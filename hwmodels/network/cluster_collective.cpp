@@ -80,30 +80,35 @@ Seconds tree_all_reduce_time(std::int64_t ranks, Bytes payload, Seconds alpha,
 }
 
 std::string ClusterCollective::first_refusal(const Gpu& gpu, CollectiveOp op,
-                                             const std::vector<Vertex>& ranks) {
-  const auto nodes = by_node(ranks);
-  if (ranks.size() < 2) return fmt::format("{} of {} ranks", name(op), ranks.size());
-  const std::size_t in_node = nodes.begin()->second.size();
-  for (const auto& [node, of_node] : nodes) {
-    if (of_node.size() != in_node)
-      return fmt::format("{} ranks are not spread evenly over {} nodes", ranks.size(),
-                         nodes.size());
+                                             const std::vector<std::vector<Vertex>>& groups) {
+  TOKENLINE_CHECK(!groups.empty(), "{} of nobody", name(op));
+  const std::size_t nodes = by_node(groups.front()).size();
+  const std::size_t in_node = groups.front().size() / nodes;
+  for (const std::vector<Vertex>& ranks : groups) {
+    const auto spread = by_node(ranks);
+    if (ranks.size() < 2) return fmt::format("{} of {} ranks", name(op), ranks.size());
+    for (const auto& [node, of_node] : spread)
+      if (of_node.size() * spread.size() != ranks.size())
+        return fmt::format("{} ranks are not spread evenly over {} nodes", ranks.size(),
+                           spread.size());
+    if (spread.size() != nodes || ranks.size() != groups.front().size())
+      return fmt::format("{} groups of {} ranks do not lie on nodes in the same way", groups.size(),
+                         ranks.size());
   }
   const auto gpus = static_cast<std::int64_t>(in_node);
-  const bool needs_node = nodes.size() == 1 || (in_node > 1 && op != CollectiveOp::send_recv);
-  const Gpu known = nodes.size() == 1 ? gpu : only_nccl(gpu);
+  const bool needs_node = nodes == 1 || (in_node > 1 && op != CollectiveOp::send_recv);
+  const Gpu known = nodes == 1 ? gpu : only_nccl(gpu);
   if (needs_node && !CollectivePricer::priced(known, op, gpus))
     return fmt::format("{} has no {} between {} GPUs of a node", gpu.name, name(op), gpus);
   return {};
 }
 
 ClusterCollective::ClusterCollective(const Gpu& gpu, const Network& network, CollectiveOp op,
-                                     const std::vector<Vertex>& ranks)
+                                     const std::vector<std::vector<Vertex>>& groups)
     : op_(op), nccl_(only_nccl(gpu)) {
-  TOKENLINE_CHECK(first_refusal(gpu, op, ranks).empty(), "{}", first_refusal(gpu, op, ranks));
-  const auto nodes = by_node(ranks);
-  nodes_ = std::ssize(nodes);
-  ranks_per_node_ = std::ssize(ranks) / nodes_;
+  TOKENLINE_CHECK(first_refusal(gpu, op, groups).empty(), "{}", first_refusal(gpu, op, groups));
+  nodes_ = std::ssize(by_node(groups.front()));
+  ranks_per_node_ = std::ssize(groups.front()) / nodes_;
   if (nodes_ == 1) {
     in_node_ = std::make_unique<const CollectivePricer>(gpu, op, ranks_per_node_);
     return;
@@ -111,7 +116,9 @@ ClusterCollective::ClusterCollective(const Gpu& gpu, const Network& network, Col
   if (ranks_per_node_ > 1 && op != CollectiveOp::send_recv)
     in_node_ = std::make_unique<const CollectivePricer>(nccl_, op, ranks_per_node_);
   const InterFabric& fabric = network.design().between_nodes();
-  const std::vector<Path> paths = paths_between(network, op, nodes);
+  std::vector<Path> paths;
+  for (const std::vector<Vertex>& ranks : groups)
+    std::ranges::move(paths_between(network, op, by_node(ranks)), std::back_inserter(paths));
   alpha_ = std::ranges::max_element(paths, {}, &Path::latency)->latency + fabric.collective_step;
   // All to all, a rank's bytes are spread over as many paths at once.
   const double paths_of_rank = op == CollectiveOp::all_to_all ? real(nodes_ - 1) : 1.0;

@@ -52,4 +52,29 @@ std::int64_t nodes_of(std::span<const std::int64_t> replicas, std::int64_t gpus_
   return row.nodes();
 }
 
+std::vector<std::vector<Vertex>> rank_groups(std::span<const Vertex> gpus,
+                                             const models::Parallelism& parallelism,
+                                             std::int64_t stage, models::RankGroup kind) {
+  TOKENLINE_CHECK(std::ssize(gpus) == parallelism.gpus(), "{} GPUs of {}", gpus.size(),
+                  parallelism.gpus());
+  const bool received = kind == models::RankGroup::stages;
+  TOKENLINE_CHECK(stage >= (received ? 1 : 0) && stage < parallelism.pipeline, "stage {}", stage);
+  const std::int64_t in_stage = parallelism.stage_gpus();
+  const auto at = [&](std::int64_t of, std::int64_t rank) {
+    return gpus[static_cast<std::size_t>(of * in_stage + rank)];
+  };
+  std::vector<std::vector<Vertex>> groups;
+  if (received) {
+    for (std::int64_t rank = 0; rank < in_stage; ++rank)
+      groups.push_back({at(stage - 1, rank), at(stage, rank)});
+    return groups;
+  }
+  const bool tensor = kind == models::RankGroup::tensor;
+  groups.resize(static_cast<std::size_t>(tensor ? parallelism.data : parallelism.tensor));
+  for (std::int64_t rank = 0; rank < in_stage; ++rank)
+    groups[static_cast<std::size_t>(tensor ? rank / parallelism.tensor : rank % parallelism.tensor)]
+        .push_back(at(stage, rank));
+  return groups;
+}
+
 }  // namespace tokenline::hw

@@ -136,6 +136,9 @@ void read_hardware(Scenario& scenario, Reader& root, Reader& cluster, const Poli
                       .input_quantization = scenario.engine.input_quantization,
                       .kv_element = scenario.engine.kv_element,
                       .expert_load = scenario.engine.expert_load,
+                      .network = scenario.cluster.network,
+                      .gpus = scenario.cluster.gpus.empty() ? std::vector<hw::Vertex>()
+                                                            : scenario.cluster.gpus.front(),
                       .error_band = scenario.error_band,
                       .max_tokens = groups * scenario.engine.max_num_batched_tokens,
                       .max_sequences = groups * scenario.engine.max_num_seqs * per_decode};

@@ -83,10 +83,19 @@ struct ExpertLayers {
 
 enum class CollectiveOp { all_reduce, all_gather, reduce_scatter, all_to_all, send_recv };
 
-/// A collective between GPUs of one replica. The payload is that of a rank: all of the tensor for
+/// Which GPUs of a replica a collective is between.
+enum class RankGroup {
+  tensor,  ///< Those that share the layers of one attention group.
+  data,    ///< Those of one tensor rank in all attention groups.
+  stages,  ///< Those of one place in a stage and the one before it.
+};
+
+/// A collective between GPUs of one replica; all groups of its kind in the stage have theirs at
+/// the same time. The payload is that of a rank: all of the tensor for
 /// all-reduce, its own part for the others.
 struct Collective {
   CollectiveOp op = CollectiveOp::all_reduce;
+  RankGroup group = RankGroup::tensor;
   std::int64_t gpus = 2;
   Bytes bytes_per_token;  ///< Per token of a rank's own batch.
   std::int64_t count = 1;

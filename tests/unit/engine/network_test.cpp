@@ -3,22 +3,22 @@
 
 #include <catch2/catch.hpp>
 
-#include "sim/engine/scenario.hpp"
+#include "sim/engine/run.hpp"
 
 using namespace tokenline;
 
 namespace {
 
-Scenario scenario(const std::string& cluster) {
+Scenario scenario(const std::string& cluster, const std::string& model = "llama-3.1-8b") {
   return parse_scenario("s.yaml", fmt::format(R"(scenario: s
-model: llama-3.1-8b
+model: {}
 cluster: {{gpu: h100_sxm, {}}}
 engine: {{max_model_len: 4096}}
 traffic:
   chat: {{arrival: {{process: poisson, rate: 9/s}}, num_prompts: 20, prompt_tokens: 200,
          output_tokens: 20}}
 )",
-                                              cluster));
+                                              model, cluster));
 }
 
 std::string mistakes(const std::string& cluster) {
@@ -60,4 +60,36 @@ TEST_CASE("mistakes in the network stand at their keys", "[network][scenario]") 
              Catch::Contains("cluster.network.node") && Catch::Contains("hgx_h100"));
   CHECK_THAT(mistakes("replicas: 0, network: {node: hgx_h100}"),
              !Catch::Contains("cluster.network"));
+}
+
+TEST_CASE("a replica over two nodes runs as tensor ranks and as stages", "[network][scenario]") {
+  const std::string network = ", network: {node: hgx_h100, fabric: infiniband_ndr}";
+  for (const std::string degrees :
+       {"tensor_parallel_size: 16", "tensor_parallel_size: 8, pipeline_parallel_size: 2"}) {
+    INFO(degrees);
+    Scenario s = scenario(degrees + network, "llama-3.1-405b");
+    CHECK(s.cluster.network->design().nodes == 2);
+    const RunResult result = run(s);
+    CHECK(result.audit.passed);
+    CHECK(result.log.records.size() == 20);
+  }
+}
+
+TEST_CASE("a replica over nodes without a network is told to name one", "[network][scenario]") {
+  CHECK_THAT(mistakes("tensor_parallel_size: 16"),
+             Catch::Contains("cluster.tensor_parallel_size: a replica of 16 GPUs spans nodes of 8, "
+                             "and no network connects them") &&
+                 Catch::Contains("cluster.network: {node: hgx_h100, fabric: infiniband_ndr}"));
+  CHECK_THAT(mistakes("tensor_parallel_size: 8, pipeline_parallel_size: 2"),
+             Catch::Contains("cluster.pipeline_parallel_size: a replica of 16 GPUs"));
+}
+
+TEST_CASE("a network smaller than usual bounds the nodes of a replica", "[network][scenario]") {
+  // On nodes of two GPUs four ranks need a fabric, which they then pass.
+  const auto decode = [](const std::string& gpus_per_node) {
+    const Scenario s = scenario("tensor_parallel_size: 4, network: {node: hgx_h100, " +
+                                gpus_per_node + "fabric: infiniband_ndr}");
+    return s.cost->price({.decode_sequences = 1, .decode_context = 100, .sampled = 1}).time;
+  };
+  CHECK(decode("gpus_per_node: 2, ") > decode(""));
 }

@@ -30,3 +30,22 @@ TEST_CASE("a replica larger than a node fills node after node, each alike", "[ne
   CHECK(placed[2].front() == gpu_at(3, 2));
   CHECK(nodes_of(replicas, 4) == 4);
 }
+
+TEST_CASE("the ranks of a replica are its stages, their attention groups, their tensor ranks",
+          "[network]") {
+  const std::vector<std::int64_t> replicas{8};
+  const std::vector<Vertex> gpus = place(replicas, 8).front();
+  const auto groups = [&](std::int64_t stage, models::RankGroup kind) {
+    std::vector<std::vector<std::int64_t>> ranks;
+    for (const auto& group :
+         rank_groups(gpus, {.tensor = 2, .data = 2, .pipeline = 2}, stage, kind)) {
+      ranks.emplace_back();
+      for (const Vertex& gpu : group) ranks.back().push_back(gpu.index);
+    }
+    return ranks;
+  };
+  using Ranks = std::vector<std::vector<std::int64_t>>;
+  CHECK(groups(1, models::RankGroup::tensor) == Ranks{{4, 5}, {6, 7}});
+  CHECK(groups(1, models::RankGroup::data) == Ranks{{4, 6}, {5, 7}});
+  CHECK(groups(1, models::RankGroup::stages) == Ranks{{0, 4}, {1, 5}, {2, 6}, {3, 7}});
+}
