@@ -15,6 +15,7 @@
 #include "hwmodels/kernels/gemm.hpp"
 #include "hwmodels/kernels/mla.hpp"
 #include "hwmodels/network/network.hpp"
+#include "hwmodels/ring_attention.hpp"
 #include "workloads/models/architecture.hpp"
 #include "workloads/models/operators.hpp"
 
@@ -123,10 +124,10 @@ struct Price {
 /// one stage. Everything proportional to tokens comes from tables built once; a call costs O(1 +
 /// chunks). Host time is not included, nor are the gathering of logits across ranks and the overlap
 /// of kernels. With attention data parallelism the sequences are spread evenly over the groups,
-/// which run in step. More work is not always slower: libraries choose other kernels at other
-/// sizes, and the measurements show it. Several queries of a sequence read its KV once: attention
-/// takes the time of one query, or that of its FLOPs at the peak of the datasheet where that is
-/// longer.
+/// which run in step. Context ranks share the tokens of prompts evenly (ring_attention()) and the
+/// KV of decodes. More work is not always slower: libraries choose other kernels at other sizes,
+/// and the measurements show it. Several queries of a sequence read its KV once: attention takes
+/// the time of one query, or that of its FLOPs at the peak of the datasheet where that is longer.
 class StepCost {
  public:
   /// Throws std::invalid_argument for a setup that cannot be priced; first_refusal() says why
@@ -146,7 +147,7 @@ class StepCost {
   /// Weights on one GPU of the stage: sharded matrices, embedding and LM head; norms and biases
   /// replicated.
   [[nodiscard]] Bytes weights() const { return weights_; }
-  /// KV of one token on one GPU of the stage.
+  /// KV of one token on one GPU of the stage, over all context ranks.
   [[nodiscard]] Bytes kv_per_token() const { return kv_per_token_; }
   /// Peak of live activations on one GPU in a step of `tokens` tokens of which `sampled` are
   /// sampled: the residual stream, its normed copy and the widest layer intermediates (gate_up and
@@ -170,6 +171,7 @@ class StepCost {
   void add_experts(std::vector<Price>& table, const models::ExpertLayers& layers) const;
   void add_decodes(Price& price, const StepShape& shape) const;
   void add_chunk(Price& price, const Chunk& chunk) const;
+  [[nodiscard]] KernelCost prefill_attention(const Chunk& chunk) const;
 
   StepSetup setup_;
   std::int64_t stage_;
@@ -181,6 +183,8 @@ class StepCost {
   Bytes kv_per_token_;
   std::vector<Price> by_tokens_;   ///< What depends on a group's tokens alone, for i tokens.
   std::vector<Price> by_sampled_;  ///< LM head and sampler over i sequences.
+  std::vector<Price> merges_;      ///< Of context ranks' results over i decoding tokens.
+  std::optional<RingTransfer> ring_;
 };
 
 }  // namespace tokenline::hw

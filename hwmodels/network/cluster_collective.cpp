@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <map>
 #include <utility>
 
 #include "hwmodels/network/fair_share.hpp"
@@ -22,10 +21,17 @@ double ring_steps(CollectiveOp op, std::int64_t ranks) {
   return (op == CollectiveOp::all_reduce ? 2.0 : 1.0) * real(ranks - 1);
 }
 
-/// The ranks of each node, in the order given.
-std::map<std::int64_t, std::vector<Vertex>> by_node(const std::vector<Vertex>& ranks) {
-  std::map<std::int64_t, std::vector<Vertex>> nodes;
-  for (const Vertex& rank : ranks) nodes[rank.node].push_back(rank);
+/// The ranks of each node, nodes and ranks in the order given.
+std::vector<std::vector<Vertex>> by_node(const std::vector<Vertex>& ranks) {
+  std::vector<std::vector<Vertex>> nodes;
+  for (const Vertex& rank : ranks) {
+    const auto at = std::ranges::find(nodes, rank.node,
+                                      [](const auto& of_node) { return of_node.front().node; });
+    if (at == nodes.end())
+      nodes.push_back({rank});
+    else
+      at->push_back(rank);
+  }
   return nodes;
 }
 
@@ -44,18 +50,15 @@ Gpu only_nccl(const Gpu& gpu) {
 /// The paths on which bytes pass between nodes at the same time: from each rank to that of its
 /// place on the next node, or, all to all, on every other node.
 std::vector<Path> paths_between(const Network& network, CollectiveOp op,
-                                const std::map<std::int64_t, std::vector<Vertex>>& by_node) {
-  std::vector<const std::vector<Vertex>*> nodes;
-  nodes.reserve(by_node.size());
-  for (const auto& [node, ranks] : by_node) nodes.push_back(&ranks);
+                                const std::vector<std::vector<Vertex>>& nodes) {
   const std::size_t last_step = op == CollectiveOp::all_to_all ? nodes.size() - 1 : 1;
   const std::size_t senders = op == CollectiveOp::send_recv ? nodes.size() - 1 : nodes.size();
   std::vector<Path> paths;
   for (std::size_t step = 1; step <= last_step; ++step)
     for (std::size_t node = 0; node < senders; ++node)
-      for (std::size_t place = 0; place < nodes.front()->size(); ++place)
+      for (std::size_t place = 0; place < nodes.front().size(); ++place)
         paths.push_back(
-            network.route((*nodes[node])[place], (*nodes[(node + step) % nodes.size()])[place]));
+            network.route(nodes[node][place], nodes[(node + step) % nodes.size()][place]));
   return paths;
 }
 
@@ -87,7 +90,7 @@ std::string ClusterCollective::first_refusal(const Gpu& gpu, CollectiveOp op,
   for (const std::vector<Vertex>& ranks : groups) {
     const auto spread = by_node(ranks);
     if (ranks.size() < 2) return fmt::format("{} of {} ranks", name(op), ranks.size());
-    for (const auto& [node, of_node] : spread)
+    for (const std::vector<Vertex>& of_node : spread)
       if (of_node.size() * spread.size() != ranks.size())
         return fmt::format("{} ranks are not spread evenly over {} nodes", ranks.size(),
                            spread.size());

@@ -69,11 +69,19 @@ std::vector<std::vector<Vertex>> rank_groups(std::span<const Vertex> gpus,
       groups.push_back({at(stage - 1, rank), at(stage, rank)});
     return groups;
   }
-  const bool tensor = kind == models::RankGroup::tensor;
-  groups.resize(static_cast<std::size_t>(tensor ? parallelism.data : parallelism.tensor));
-  for (std::int64_t rank = 0; rank < in_stage; ++rank)
-    groups[static_cast<std::size_t>(tensor ? rank / parallelism.tensor : rank % parallelism.tensor)]
-        .push_back(at(stage, rank));
+  const std::int64_t size = kind == models::RankGroup::tensor ? parallelism.tensor
+                            : kind == models::RankGroup::data ? parallelism.data
+                                                              : parallelism.context;
+  // Ranks of a group are `stride` apart.
+  const std::int64_t stride = kind == models::RankGroup::tensor ? 1
+                              : kind == models::RankGroup::data
+                                  ? parallelism.tensor * parallelism.context
+                                  : parallelism.tensor;
+  for (std::int64_t rank = 0; rank < in_stage; ++rank) {
+    if (rank / stride % size != 0) continue;
+    auto& group = groups.emplace_back();
+    for (std::int64_t i = 0; i < size; ++i) group.push_back(at(stage, rank + i * stride));
+  }
   return groups;
 }
 

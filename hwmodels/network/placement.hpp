@@ -21,8 +21,9 @@ namespace tokenline::hw {
 
 /// The groups of GPUs between which the collectives of a pipeline stage are; `gpus` are those of
 /// the replica by rank: stage after stage, in it attention group after attention group, in that
-/// the tensor ranks (Megatron-LM, arXiv 2104.04473, 5.1; vLLM's parallel_state). Contract:
-/// `gpus` are as many as the parallelism says; RankGroup::stages is not asked of the first stage.
+/// context rank after context rank, in that the tensor ranks (Megatron-LM, arXiv 2104.04473, 5.1;
+/// vLLM's parallel_state). Contract: `gpus` are as many as the parallelism says; RankGroup::stages
+/// is not asked of the first stage.
 [[nodiscard]] std::vector<std::vector<Vertex>> rank_groups(std::span<const Vertex> gpus,
                                                            const models::Parallelism& parallelism,
                                                            std::int64_t stage,

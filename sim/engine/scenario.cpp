@@ -37,6 +37,11 @@ models::Parallelism read_parallelism(Reader& cluster) {
       cluster.integer({"pipeline_parallel_size",
                        "Stages of a replica, each on GPUs of its own with a share of the layers."},
                       degrees, 1);
+  parallelism.context = cluster.integer(
+      {"context_parallel_size",
+       "Groups of tensor_parallel_size GPUs in a stage that share each sequence: its "
+       "prefill by ring attention, its KV evenly."},
+      degrees, 1);
   return parallelism;
 }
 

@@ -25,8 +25,8 @@ struct ClusterConfig {
   AdmissionSetup admission_setup;
   models::Parallelism parallelism;             ///< Of each replica.
   std::shared_ptr<const hw::Network> network;  ///< Null where none is named.
-  /// The GPUs of each replica, by rank (stage, attention group, tensor rank); empty without a
-  /// network.
+  /// The GPUs of each replica, by rank (stage, attention group, context rank, tensor rank); empty
+  /// without a network.
   std::vector<std::vector<hw::Vertex>> gpus;
   Duration restart_delay{};
   bool retry_after_oom = true;

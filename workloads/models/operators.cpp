@@ -120,6 +120,16 @@ std::vector<Collective> collectives(const Architecture& model, const Parallelism
   return all;
 }
 
+std::vector<Collective> merges(const Architecture& model, const Parallelism& parallelism,
+                               std::int64_t q_heads) {
+  if (parallelism.context == 1) return {};
+  constexpr std::int64_t fp32 = 4;
+  return {{CollectiveOp::all_gather, RankGroup::context, parallelism.context, bytes(q_heads * fp32),
+           model.layers},
+          {CollectiveOp::all_reduce, RankGroup::context, parallelism.context,
+           bytes(q_heads * model.head_dim * element), model.layers}};
+}
+
 }  // namespace
 
 std::vector<std::int64_t> stage_layers(std::int64_t layers, std::int64_t stages) {
@@ -187,6 +197,7 @@ OperatorList operators(const Architecture& whole, const Parallelism& parallelism
                                 .expert = parallelism.expert,
                                 .precision = model.quantization};
   list.collectives = collectives(model, parallelism, place);
+  list.merges = merges(model, parallelism, list.q_heads);
   return list;
 }
 

@@ -93,3 +93,35 @@ TEST_CASE("a network smaller than usual bounds the nodes of a replica", "[networ
   };
   CHECK(decode("gpus_per_node: 2, ") > decode(""));
 }
+
+TEST_CASE("context ranks give a replica the KV pool of all of them", "[network][context]") {
+  const Scenario one = scenario("tensor_parallel_size: 2");
+  const Scenario two = scenario("tensor_parallel_size: 2, context_parallel_size: 2");
+  CHECK(two.memory.block.value() == 0.5 * one.memory.block.value());
+  CHECK(two.memory.weights == one.memory.weights);
+  // Twice the blocks and a few for the activations that are divided.
+  CHECK(two.memory.blocks >= 2 * one.memory.blocks);
+  CHECK(10 * two.memory.blocks < 21 * one.memory.blocks);
+}
+
+TEST_CASE("a replica of context ranks serves a mixture of prompts and decodes",
+          "[network][context]") {
+  Scenario s = scenario(
+      "tensor_parallel_size: 2, context_parallel_size: 4, "
+      "pipeline_parallel_size: 2, network: {node: hgx_h100, fabric: roce_400g}");
+  CHECK(s.cluster.network->design().nodes == 2);
+  const RunResult result = run(s);
+  CHECK(result.audit.passed);
+  CHECK(result.log.records.size() == 20);
+}
+
+TEST_CASE("context parallelism of models without a ring is refused at its key",
+          "[network][context]") {
+  try {
+    (void)scenario("tensor_parallel_size: 8, context_parallel_size: 2", "mixtral-8x7b");
+    FAIL("accepted");
+  } catch (const config::ConfigError& e) {
+    CHECK_THAT(e.what(), Catch::Contains("error: cluster.context_parallel_size: 2: a ring is "
+                                         "modelled for dense models with full attention"));
+  }
+}

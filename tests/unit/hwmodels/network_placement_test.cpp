@@ -45,6 +45,9 @@ TEST_CASE("the ranks of a replica are its stages, their attention groups, their 
     return ranks;
   };
   using Ranks = std::vector<std::vector<std::int64_t>>;
+  const auto rings = rank_groups(gpus, {.tensor = 2, .context = 4}, 0, models::RankGroup::context);
+  REQUIRE(rings.size() == 2);
+  CHECK(rings[1] == std::vector{gpu_at(0, 1), gpu_at(0, 3), gpu_at(0, 5), gpu_at(0, 7)});
   CHECK(groups(1, models::RankGroup::tensor) == Ranks{{4, 5}, {6, 7}});
   CHECK(groups(1, models::RankGroup::data) == Ranks{{4, 6}, {5, 7}});
   CHECK(groups(1, models::RankGroup::stages) == Ranks{{0, 4}, {1, 5}, {2, 6}, {3, 7}});
