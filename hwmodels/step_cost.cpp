@@ -9,6 +9,8 @@
 #include "hwmodels/kernels/elementwise.hpp"
 #include "hwmodels/kernels/experts.hpp"
 #include "hwmodels/kernels/gemm.hpp"
+#include "hwmodels/network/cluster_collective.hpp"
+#include "hwmodels/network/placement.hpp"
 #include "sim/base/check.hpp"
 #include "sim/base/integer.hpp"
 
@@ -21,21 +23,45 @@ constexpr double element = 2.0;  ///< Bytes of a 16-bit value.
 constexpr std::array<std::string_view, operator_kinds> kind_names{
     "gemm", "prefill_attention", "decode_attention", "experts", "mla", "elementwise", "collective"};
 
+/// Why a collective is not priced; empty if it is.
+std::string refuse(const StepSetup& setup, std::int64_t stage, const models::Collective& op) {
+  if (setup.network)
+    return ClusterCollective::first_refusal(
+        setup.gpu, op.op, rank_groups(setup.gpus, setup.parallelism, stage, op.group));
+  if (CollectivePricer::priced(setup.gpu, op.op, op.gpus)) return {};
+  return fmt::format(
+      "{} over {} GPUs was not measured on {}, whose datasheet states no interconnect", name(op.op),
+      op.gpus, setup.gpu.name);
+}
+
+/// The rings of context ranks; without a network of so many GPUs of one node.
+std::vector<std::vector<Vertex>> rings(const StepSetup& setup, std::int64_t stage) {
+  const models::Parallelism& parallelism = setup.parallelism;
+  if (setup.network) return rank_groups(setup.gpus, parallelism, stage, models::RankGroup::context);
+  std::vector<Vertex> ring;
+  for (std::int64_t i = 0; i < parallelism.context; ++i) ring.push_back(gpu_at(0, i));
+  return {ring};
+}
+
+std::string refuse_stage(const StepSetup& setup, std::int64_t stage) {
+  const models::OperatorList list = models::operators(setup.model, setup.parallelism, stage);
+  for (const auto* ops : {&list.collectives, &list.merges})
+    for (const models::Collective& op : *ops)
+      if (std::string refusal = refuse(setup, stage, op); !refusal.empty()) return refusal;
+  if (setup.parallelism.context == 1) return {};
+  return RingTransfer::first_refusal(setup.gpu, rings(setup, stage));
+}
+
 std::string refuse_degree(const StepSetup& setup) {
   const models::Parallelism& parallelism = setup.parallelism;
   if (std::string mistake = models::first_sharding_mistake(setup.model, parallelism);
       !mistake.empty())
     return mistake;
-  if (parallelism.gpus() > setup.gpu.gpus_per_node)
-    return fmt::format("a replica of {} GPUs spans nodes of {}: networks are not priced yet",
+  if (!setup.network && parallelism.gpus() > setup.gpu.gpus_per_node)
+    return fmt::format("a replica of {} GPUs spans nodes of {}, and no network connects them",
                        parallelism.gpus(), setup.gpu.gpus_per_node);
-  // The last stage has every collective that there is.
-  const std::int64_t last = parallelism.pipeline - 1;
-  for (const models::Collective& op : models::operators(setup.model, parallelism, last).collectives)
-    if (!CollectivePricer::priced(setup.gpu, op.op, op.gpus))
-      return fmt::format(
-          "{} over {} GPUs was not measured on {}, whose datasheet states no interconnect",
-          name(op.op), op.gpus, setup.gpu.name);
+  for (std::int64_t stage = 0; stage < parallelism.pipeline; ++stage)
+    if (std::string refusal = refuse_stage(setup, stage); !refusal.empty()) return refusal;
   return {};
 }
 
@@ -70,7 +96,7 @@ std::string StepCost::first_refusal(const StepSetup& setup) {
   return refuse_degree(setup);
 }
 
-StepCost::StepCost(const StepSetup& setup, std::int64_t stage) : setup_(setup) {
+StepCost::StepCost(const StepSetup& setup, std::int64_t stage) : setup_(setup), stage_(stage) {
   if (const std::string refusal = first_refusal(setup); !refusal.empty())
     throw std::invalid_argument(refusal);
   if (setup.max_tokens < 1 || setup.max_sequences < 1)
@@ -114,10 +140,16 @@ void StepCost::add_elementwise(std::vector<Price>& table, const models::Elementw
 }
 
 void StepCost::add_collective(std::vector<Price>& table, const models::Collective& op) const {
-  const CollectivePricer pricer(setup_.gpu, op.op, op.gpus);
-  for (std::size_t i = 1; i < table.size(); ++i)
-    add(table[i], OperatorKind::collective, pricer(static_cast<double>(i) * op.bytes_per_token),
-        op.count, pricer.error().median);
+  const auto fill = [&](const auto& pricer) {
+    for (std::size_t i = 1; i < table.size(); ++i)
+      add(table[i], OperatorKind::collective, pricer(static_cast<double>(i) * op.bytes_per_token),
+          op.count, pricer.error().median);
+  };
+  if (setup_.network)
+    fill(ClusterCollective(setup_.gpu, *setup_.network, op.op,
+                           rank_groups(setup_.gpus, setup_.parallelism, stage_, op.group)));
+  else
+    fill(CollectivePricer(setup_.gpu, op.op, op.gpus));
 }
 
 void StepCost::add_experts(std::vector<Price>& table, const models::ExpertLayers& layers) const {
@@ -135,6 +167,11 @@ void StepCost::build_tables() {
   for (const models::Elementwise& op : operators_.elementwise) add_elementwise(by_tokens_, op);
   for (const models::Collective& op : operators_.collectives) add_collective(by_tokens_, op);
   if (operators_.experts) add_experts(by_tokens_, *operators_.experts);
+  if (setup_.parallelism.context > 1) {
+    ring_.emplace(setup_.gpu, setup_.network.get(), rings(setup_, stage_));
+    merges_.resize(static_cast<std::size_t>(ceil_div(setup_.max_sequences, groups)) + 1);
+    for (const models::Collective& op : operators_.merges) add_collective(merges_, op);
+  }
 
   by_sampled_.resize(static_cast<std::size_t>(ceil_div(setup_.max_sequences, groups)) + 1);
   if (operators_.lm_head.count == 0) return;
@@ -145,7 +182,12 @@ void StepCost::build_tables() {
 void StepCost::add_decodes(Price& price, const StepShape& shape) const {
   const std::int64_t groups = setup_.parallelism.data;
   const std::int64_t sequences = ceil_div(shape.decode_sequences, groups);
-  const std::int64_t context = ceil_div(shape.decode_context, groups);
+  // Of the KV; each context rank has all sequences.
+  const std::int64_t context =
+      std::max(sequences, ceil_div(shape.decode_context, groups * setup_.parallelism.context));
+  if (ring_)
+    price += merges_[static_cast<std::size_t>(
+        ceil_div(shape.decode_sequences * shape.decode_queries, groups))];
   const auto verifying = [&](KernelCost cost) {
     if (shape.decode_queries == 1) return cost;
     cost.flops *= real(shape.decode_queries);
@@ -169,6 +211,17 @@ void StepCost::add_decodes(Price& price, const StepShape& shape) const {
   }
 }
 
+KernelCost StepCost::prefill_attention(const Chunk& chunk) const {
+  if (!ring_) return attention_->prefill(chunk.new_tokens, chunk.past_tokens);
+  // A hop does 1/ranks² of the work: new/ranks queries that see past/ranks before their triangle.
+  const std::int64_t ranks = setup_.parallelism.context;
+  const std::int64_t held = ceil_div(chunk.past_tokens + chunk.new_tokens, ranks);
+  const Bytes token(real(2 * heads_.kv * heads_.dim * setup_.kv_element));
+  return ring_attention(
+      attention_->prefill(ceil_div(chunk.new_tokens, ranks), ceil_div(chunk.past_tokens, ranks)),
+      (*ring_)(real(held) * token), ranks);
+}
+
 void StepCost::add_chunk(Price& price, const Chunk& chunk) const {
   if (mla_) {
     add(price, OperatorKind::mla, mla_->prefill(chunk.new_tokens, chunk.past_tokens),
@@ -179,7 +232,7 @@ void StepCost::add_chunk(Price& price, const Chunk& chunk) const {
     KernelCost cost;
     if (!layers.window || chunk.new_tokens <= *layers.window) {
       const std::int64_t reach = layers.window.value_or(chunk.past_tokens);
-      cost = attention_->prefill(chunk.new_tokens, std::min(chunk.past_tokens, reach));
+      cost = prefill_attention({chunk.new_tokens, std::min(chunk.past_tokens, reach)});
     } else {
       // A band of the window's width as pieces of equal work: `window` queries that see half a
       // window before them and their own triangle.
@@ -192,7 +245,8 @@ void StepCost::add_chunk(Price& price, const Chunk& chunk) const {
 }
 
 Price StepCost::price(const StepShape& shape) const {
-  std::int64_t tokens = shape.decode_sequences * shape.decode_queries;
+  const std::int64_t decoded = shape.decode_sequences * shape.decode_queries;
+  std::int64_t tokens = decoded;
   for (const Chunk& chunk : shape.chunks) tokens += chunk.new_tokens;
   TOKENLINE_CHECK(tokens <= setup_.max_tokens, "a step of {} tokens, at most {}", tokens,
                   setup_.max_tokens);
@@ -201,7 +255,8 @@ Price StepCost::price(const StepShape& shape) const {
   TOKENLINE_CHECK(shape.decode_context >= shape.decode_sequences * shape.decode_queries,
                   "{} sequences with context {}", shape.decode_sequences, shape.decode_context);
   const std::int64_t groups = setup_.parallelism.data;
-  Price price = by_tokens_[static_cast<std::size_t>(ceil_div(tokens, groups))];
+  const std::int64_t own = decoded + ceil_div(tokens - decoded, setup_.parallelism.context);
+  Price price = by_tokens_[static_cast<std::size_t>(ceil_div(own, groups))];
   price += by_sampled_[static_cast<std::size_t>(ceil_div(shape.sampled, groups))];
   if (shape.decode_sequences > 0) add_decodes(price, shape);
   if (groups == 1) {
@@ -230,7 +285,11 @@ Bytes StepCost::activations(std::int64_t tokens, std::int64_t sampled,
                             std::int64_t score_elements) const {
   const models::Architecture& model = setup_.model;
   const std::int64_t tensor = setup_.parallelism.tensor;
-  const std::int64_t own = ceil_div(tokens, setup_.parallelism.data);
+  const std::int64_t ranks = setup_.parallelism.context;
+  // At most: context ranks divide prompts, and as many as there may be are decodes.
+  const std::int64_t undivided = ranks == 1 ? tokens : std::min(tokens, setup_.max_sequences);
+  const std::int64_t own =
+      ceil_div(undivided + ceil_div(tokens - undivided, ranks), setup_.parallelism.data);
   const std::int64_t inner = model.intermediate_size / tensor;
   const std::int64_t mlp = (model.mlp == models::Mlp::gated ? 3 : 2) * inner;
   const std::int64_t attention = 2 * (heads_.q + heads_.kv) * heads_.dim;
@@ -249,7 +308,7 @@ Bytes StepCost::activations(std::int64_t tokens, std::int64_t sampled,
   if (operators_.lm_head.count > 0)
     bytes += (element + 4.0) * real(ceil_div(sampled, setup_.parallelism.data) * model.vocab_size);
   if (setup_.prefill_kernel == PrefillKernel::naive)
-    bytes += 2.0 * element * real(score_elements) * real(heads_.q);
+    bytes += 2.0 * element * real(score_elements) * real(heads_.q) / real(ranks * ranks);
   return Bytes(bytes);
 }
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,6 +14,8 @@
 #include "hwmodels/kernels/attention_pricer.hpp"
 #include "hwmodels/kernels/gemm.hpp"
 #include "hwmodels/kernels/mla.hpp"
+#include "hwmodels/network/network.hpp"
+#include "hwmodels/ring_attention.hpp"
 #include "workloads/models/architecture.hpp"
 #include "workloads/models/operators.hpp"
 
@@ -33,6 +36,9 @@ struct StepSetup {
   /// How unevenly tokens choose experts, as the measurements name it: "balanced", "power_law_1.01",
   /// "power_law_1.2".
   std::string expert_load = "balanced";
+  /// Prices what passes between nodes. Null: all GPUs are in one node.
+  std::shared_ptr<const Network> network;
+  std::vector<Vertex> gpus;  ///< In the network, by rank; empty without one.
   /// Every price is moved by so many times its operator's median error, not below zero: -1, 0 or
   /// 1.
   double error_band = 0.0;
@@ -118,10 +124,10 @@ struct Price {
 /// one stage. Everything proportional to tokens comes from tables built once; a call costs O(1 +
 /// chunks). Host time is not included, nor are the gathering of logits across ranks and the overlap
 /// of kernels. With attention data parallelism the sequences are spread evenly over the groups,
-/// which run in step. More work is not always slower: libraries choose other kernels at other
-/// sizes, and the measurements show it. Several queries of a sequence read its KV once: attention
-/// takes the time of one query, or that of its FLOPs at the peak of the datasheet where that is
-/// longer.
+/// which run in step. Context ranks share the tokens of prompts evenly (ring_attention()) and the
+/// KV of decodes. More work is not always slower: libraries choose other kernels at other sizes,
+/// and the measurements show it. Several queries of a sequence read its KV once: attention takes
+/// the time of one query, or that of its FLOPs at the peak of the datasheet where that is longer.
 class StepCost {
  public:
   /// Throws std::invalid_argument for a setup that cannot be priced; first_refusal() says why
@@ -131,7 +137,7 @@ class StepCost {
   StepCost& operator=(const StepCost&) = delete;
 
   /// Why this setup is not priced (fa3 off Hopper, heads too wide, a degree that does not divide or
-  /// reaches beyond a node), as a sentence; empty if it is.
+  /// reaches beyond a node without a network), as a sentence; empty if it is.
   [[nodiscard]] static std::string first_refusal(const StepSetup& setup);
 
   /// Contract: no more tokens and sampled sequences than the setup allows; `decode_context` is at
@@ -141,7 +147,7 @@ class StepCost {
   /// Weights on one GPU of the stage: sharded matrices, embedding and LM head; norms and biases
   /// replicated.
   [[nodiscard]] Bytes weights() const { return weights_; }
-  /// KV of one token on one GPU of the stage.
+  /// KV of one token on one GPU of the stage, over all context ranks.
   [[nodiscard]] Bytes kv_per_token() const { return kv_per_token_; }
   /// Peak of live activations on one GPU in a step of `tokens` tokens of which `sampled` are
   /// sampled: the residual stream, its normed copy and the widest layer intermediates (gate_up and
@@ -165,8 +171,10 @@ class StepCost {
   void add_experts(std::vector<Price>& table, const models::ExpertLayers& layers) const;
   void add_decodes(Price& price, const StepShape& shape) const;
   void add_chunk(Price& price, const Chunk& chunk) const;
+  [[nodiscard]] KernelCost prefill_attention(const Chunk& chunk) const;
 
   StepSetup setup_;
+  std::int64_t stage_;
   models::OperatorList operators_;
   Heads heads_;
   std::optional<AttentionPricer> attention_;
@@ -175,6 +183,8 @@ class StepCost {
   Bytes kv_per_token_;
   std::vector<Price> by_tokens_;   ///< What depends on a group's tokens alone, for i tokens.
   std::vector<Price> by_sampled_;  ///< LM head and sampler over i sequences.
+  std::vector<Price> merges_;      ///< Of context ranks' results over i decoding tokens.
+  std::optional<RingTransfer> ring_;
 };
 
 }  // namespace tokenline::hw

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <map>
 #include <utility>
 
 #include "hwmodels/network/fair_share.hpp"
@@ -22,10 +21,17 @@ double ring_steps(CollectiveOp op, std::int64_t ranks) {
   return (op == CollectiveOp::all_reduce ? 2.0 : 1.0) * real(ranks - 1);
 }
 
-/// The ranks of each node, in the order given.
-std::map<std::int64_t, std::vector<Vertex>> by_node(const std::vector<Vertex>& ranks) {
-  std::map<std::int64_t, std::vector<Vertex>> nodes;
-  for (const Vertex& rank : ranks) nodes[rank.node].push_back(rank);
+/// The ranks of each node, nodes and ranks in the order given.
+std::vector<std::vector<Vertex>> by_node(const std::vector<Vertex>& ranks) {
+  std::vector<std::vector<Vertex>> nodes;
+  for (const Vertex& rank : ranks) {
+    const auto at = std::ranges::find(nodes, rank.node,
+                                      [](const auto& of_node) { return of_node.front().node; });
+    if (at == nodes.end())
+      nodes.push_back({rank});
+    else
+      at->push_back(rank);
+  }
   return nodes;
 }
 
@@ -44,18 +50,15 @@ Gpu only_nccl(const Gpu& gpu) {
 /// The paths on which bytes pass between nodes at the same time: from each rank to that of its
 /// place on the next node, or, all to all, on every other node.
 std::vector<Path> paths_between(const Network& network, CollectiveOp op,
-                                const std::map<std::int64_t, std::vector<Vertex>>& by_node) {
-  std::vector<const std::vector<Vertex>*> nodes;
-  nodes.reserve(by_node.size());
-  for (const auto& [node, ranks] : by_node) nodes.push_back(&ranks);
+                                const std::vector<std::vector<Vertex>>& nodes) {
   const std::size_t last_step = op == CollectiveOp::all_to_all ? nodes.size() - 1 : 1;
   const std::size_t senders = op == CollectiveOp::send_recv ? nodes.size() - 1 : nodes.size();
   std::vector<Path> paths;
   for (std::size_t step = 1; step <= last_step; ++step)
     for (std::size_t node = 0; node < senders; ++node)
-      for (std::size_t place = 0; place < nodes.front()->size(); ++place)
+      for (std::size_t place = 0; place < nodes.front().size(); ++place)
         paths.push_back(
-            network.route((*nodes[node])[place], (*nodes[(node + step) % nodes.size()])[place]));
+            network.route(nodes[node][place], nodes[(node + step) % nodes.size()][place]));
   return paths;
 }
 
@@ -80,30 +83,35 @@ Seconds tree_all_reduce_time(std::int64_t ranks, Bytes payload, Seconds alpha,
 }
 
 std::string ClusterCollective::first_refusal(const Gpu& gpu, CollectiveOp op,
-                                             const std::vector<Vertex>& ranks) {
-  const auto nodes = by_node(ranks);
-  if (ranks.size() < 2) return fmt::format("{} of {} ranks", name(op), ranks.size());
-  const std::size_t in_node = nodes.begin()->second.size();
-  for (const auto& [node, of_node] : nodes) {
-    if (of_node.size() != in_node)
-      return fmt::format("{} ranks are not spread evenly over {} nodes", ranks.size(),
-                         nodes.size());
+                                             const std::vector<std::vector<Vertex>>& groups) {
+  TOKENLINE_CHECK(!groups.empty(), "{} of nobody", name(op));
+  const std::size_t nodes = by_node(groups.front()).size();
+  const std::size_t in_node = groups.front().size() / nodes;
+  for (const std::vector<Vertex>& ranks : groups) {
+    const auto spread = by_node(ranks);
+    if (ranks.size() < 2) return fmt::format("{} of {} ranks", name(op), ranks.size());
+    for (const std::vector<Vertex>& of_node : spread)
+      if (of_node.size() * spread.size() != ranks.size())
+        return fmt::format("{} ranks are not spread evenly over {} nodes", ranks.size(),
+                           spread.size());
+    if (spread.size() != nodes || ranks.size() != groups.front().size())
+      return fmt::format("{} groups of {} ranks do not lie on nodes in the same way", groups.size(),
+                         ranks.size());
   }
   const auto gpus = static_cast<std::int64_t>(in_node);
-  const bool needs_node = nodes.size() == 1 || (in_node > 1 && op != CollectiveOp::send_recv);
-  const Gpu known = nodes.size() == 1 ? gpu : only_nccl(gpu);
+  const bool needs_node = nodes == 1 || (in_node > 1 && op != CollectiveOp::send_recv);
+  const Gpu known = nodes == 1 ? gpu : only_nccl(gpu);
   if (needs_node && !CollectivePricer::priced(known, op, gpus))
     return fmt::format("{} has no {} between {} GPUs of a node", gpu.name, name(op), gpus);
   return {};
 }
 
 ClusterCollective::ClusterCollective(const Gpu& gpu, const Network& network, CollectiveOp op,
-                                     const std::vector<Vertex>& ranks)
+                                     const std::vector<std::vector<Vertex>>& groups)
     : op_(op), nccl_(only_nccl(gpu)) {
-  TOKENLINE_CHECK(first_refusal(gpu, op, ranks).empty(), "{}", first_refusal(gpu, op, ranks));
-  const auto nodes = by_node(ranks);
-  nodes_ = std::ssize(nodes);
-  ranks_per_node_ = std::ssize(ranks) / nodes_;
+  TOKENLINE_CHECK(first_refusal(gpu, op, groups).empty(), "{}", first_refusal(gpu, op, groups));
+  nodes_ = std::ssize(by_node(groups.front()));
+  ranks_per_node_ = std::ssize(groups.front()) / nodes_;
   if (nodes_ == 1) {
     in_node_ = std::make_unique<const CollectivePricer>(gpu, op, ranks_per_node_);
     return;
@@ -111,7 +119,9 @@ ClusterCollective::ClusterCollective(const Gpu& gpu, const Network& network, Col
   if (ranks_per_node_ > 1 && op != CollectiveOp::send_recv)
     in_node_ = std::make_unique<const CollectivePricer>(nccl_, op, ranks_per_node_);
   const InterFabric& fabric = network.design().between_nodes();
-  const std::vector<Path> paths = paths_between(network, op, nodes);
+  std::vector<Path> paths;
+  for (const std::vector<Vertex>& ranks : groups)
+    std::ranges::move(paths_between(network, op, by_node(ranks)), std::back_inserter(paths));
   alpha_ = std::ranges::max_element(paths, {}, &Path::latency)->latency + fabric.collective_step;
   // All to all, a rank's bytes are spread over as many paths at once.
   const double paths_of_rank = op == CollectiveOp::all_to_all ? real(nodes_ - 1) : 1.0;

@@ -33,23 +33,24 @@ namespace tokenline::hw {
 /// t_node is the operation among the g ranks of a node (NCCL's curve, else the usual constants; 0
 /// for one rank), beside which the chunks of the other ranks pass the network. Ranks of one place
 /// in their nodes exchange bytes, all places at once, so that b is the max-min fair rate of the
-/// slowest; α is the longest latency of their paths and the fabric's step. Under send_recv each
-/// rank sends its payload to the rank of its place on the next node (pipeline stages); the last
-/// node only receives. Not modelled: sums in network switches (SHARP), other traffic.
+/// slowest; α is the longest latency of their paths and the fabric's step. Several groups, alike in
+/// how they lie on nodes, share the network when all do it at once. Under send_recv each rank sends
+/// its payload to the rank of its place on the next node (pipeline stages); the last node only
+/// receives. Not modelled: sums in network switches (SHARP), other traffic.
 class ClusterCollective {
  public:
-  /// Ranks are GPUs of `network`; those of a node take their places in the order given. `gpu` must
-  /// outlive this. Routes every pair that exchanges bytes: N · g, all to all N² · g. Contract:
-  /// first_refusal() is empty.
+  /// `groups` hold the ranks, GPUs of `network`; those of a node take their places in the order
+  /// given. `gpu` must outlive this. Routes every pair that exchanges bytes: N · g of each group,
+  /// all to all N² · g. Contract: first_refusal() is empty.
   ClusterCollective(const Gpu& gpu, const Network& network, models::CollectiveOp op,
-                    const std::vector<Vertex>& ranks);
+                    const std::vector<std::vector<Vertex>>& groups);
   ClusterCollective(const ClusterCollective&) = delete;
   ClusterCollective& operator=(const ClusterCollective&) = delete;
 
-  /// Why it cannot be priced (one rank, ranks spread unevenly over nodes, nothing known of the
-  /// links in a node), as a sentence; empty if it can.
+  /// Why it cannot be priced (one rank, ranks spread unevenly over nodes or otherwise than those of
+  /// another group, nothing known of the links in a node), as a sentence; empty if it can.
   [[nodiscard]] static std::string first_refusal(const Gpu& gpu, models::CollectiveOp op,
-                                                 const std::vector<Vertex>& ranks);
+                                                 const std::vector<std::vector<Vertex>>& groups);
 
   /// `payload` per rank: the whole tensor for all-reduce, its own part for the others.
   [[nodiscard]] KernelCost operator()(Bytes payload) const;

@@ -6,6 +6,7 @@
 #include <array>
 #include <span>
 
+#include "hwmodels/network/placement.hpp"
 #include "hwmodels/network/presets.hpp"
 #include "hwmodels/network/topology.hpp"
 #include "sim/base/check.hpp"
@@ -184,12 +185,13 @@ std::vector<std::string> node_fabric_names() { return names_of(node_presets()); 
 
 std::vector<std::string> inter_fabric_names() { return names_of(fabric_presets()); }
 
-ClusterDesign read_cluster_design(config::Reader& reader) {
+ClusterDesign read_cluster_design(config::Reader& reader, std::span<const std::int64_t> replicas) {
   ClusterDesign design;
   const std::size_t before = reader.document().mistakes();
   const std::string node =
       reader.text({"node", "Kind of node: a name of `list networks`, or a file"});
-  design.nodes = reader.integer({"nodes", "Nodes of the cluster"}, node_count, 1);
+  const auto nodes = reader.optional_integer(
+      {"nodes", "Nodes of the cluster; without it, those that the replicas take"}, node_count);
   const auto gpus = reader.optional_integer(
       {"gpus_per_node", "GPUs of each node; without it, those of the usual node"}, gpu_count);
   const auto fabric = reader.optional_text(
@@ -200,6 +202,13 @@ ClusterDesign read_cluster_design(config::Reader& reader) {
   if (fabric) design.fabric = load_named(reader, "fabric", *fabric, load_inter_fabric);
   design.gpus_per_node = gpus.value_or(design.node.gpus);
   if (reader.document().mistakes() != before) return design;
+  const std::int64_t needed = std::max<std::int64_t>(1, nodes_of(replicas, design.gpus_per_node));
+  design.nodes = nodes.value_or(needed);
+  if (needed > nodes.value_or(node_count.max)) {
+    reader.error("nodes", fmt::format("the replicas take {} nodes of {} GPUs, more than {}", needed,
+                                      design.gpus_per_node, nodes.value_or(node_count.max)));
+    return design;
+  }
   if (const std::string refusal = first_refusal(design); !refusal.empty())
     reader.error("fabric", refusal);
   return design;

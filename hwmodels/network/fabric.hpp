@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -82,9 +83,11 @@ struct ClusterDesign {
 [[nodiscard]] std::vector<std::string> node_fabric_names();
 [[nodiscard]] std::vector<std::string> inter_fabric_names();
 
-/// Reads the keys `node`, `nodes` (default 1), `gpus_per_node` (default: the usual of the node) and
-/// `fabric` (required for more than one node). Mistakes are recorded in the reader's document,
-/// those inside a file that a key names at their own line.
-[[nodiscard]] ClusterDesign read_cluster_design(config::Reader& reader);
+/// Reads the keys `node`, `nodes` (default: as many as `replicas`, of so many GPUs each, take by
+/// place(); at least 1), `gpus_per_node` (default: the usual of the node) and `fabric` (required
+/// for more than one node). Too few nodes for the replicas are a mistake. Mistakes are recorded in
+/// the reader's document, those inside a file that a key names at their own line.
+[[nodiscard]] ClusterDesign read_cluster_design(config::Reader& reader,
+                                                std::span<const std::int64_t> replicas = {});
 
 }  // namespace tokenline::hw

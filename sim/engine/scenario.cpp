@@ -8,6 +8,7 @@
 
 #include "sim/base/check.hpp"
 #include "sim/engine/read_admission.hpp"
+#include "sim/engine/read_network.hpp"
 #include "sim/engine/scenario_checks.hpp"
 
 namespace tokenline {
@@ -36,11 +37,17 @@ models::Parallelism read_parallelism(Reader& cluster) {
       cluster.integer({"pipeline_parallel_size",
                        "Stages of a replica, each on GPUs of its own with a share of the layers."},
                       degrees, 1);
+  parallelism.context = cluster.integer(
+      {"context_parallel_size",
+       "Groups of tensor_parallel_size GPUs in a stage that share each sequence: its "
+       "prefill by ring attention, its KV evenly."},
+      degrees, 1);
   return parallelism;
 }
 
 ClusterConfig read_cluster(Reader& cluster, const Policies& policies) {
   ClusterConfig config;
+  const std::size_t before = cluster.document().mistakes();
   config.replicas =
       cluster.integer({"replicas", "Engine replicas behind the router."}, {1, 4096}, 1);
   config.router =
@@ -48,6 +55,10 @@ ClusterConfig read_cluster(Reader& cluster, const Policies& policies) {
                    policies.router.names(), "least_outstanding");
   read_admission(cluster, policies, config);
   config.parallelism = read_parallelism(cluster);
+  std::vector<std::int64_t> replica_gpus;
+  if (cluster.document().mistakes() == before)
+    replica_gpus.assign(static_cast<std::size_t>(config.replicas), config.parallelism.gpus());
+  read_network(cluster, replica_gpus, config);
   config.restart_delay = to_duration(cluster.seconds(
       {"restart_delay", "From an out-of-memory crash until the replica serves again."},
       {1e-3, 86'400.0}, "130 s"));
@@ -130,6 +141,9 @@ void read_hardware(Scenario& scenario, Reader& root, Reader& cluster, const Poli
                       .input_quantization = scenario.engine.input_quantization,
                       .kv_element = scenario.engine.kv_element,
                       .expert_load = scenario.engine.expert_load,
+                      .network = scenario.cluster.network,
+                      .gpus = scenario.cluster.gpus.empty() ? std::vector<hw::Vertex>()
+                                                            : scenario.cluster.gpus.front(),
                       .error_band = scenario.error_band,
                       .max_tokens = groups * scenario.engine.max_num_batched_tokens,
                       .max_sequences = groups * scenario.engine.max_num_seqs * per_decode};

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "hwmodels/network/network.hpp"
 #include "hwmodels/replica_cost.hpp"
 #include "sim/config/reader.hpp"
 #include "sim/engine/engine_config.hpp"
@@ -22,7 +23,11 @@ struct ClusterConfig {
   std::string router;
   std::string admission;
   AdmissionSetup admission_setup;
-  models::Parallelism parallelism;  ///< Of each replica.
+  models::Parallelism parallelism;             ///< Of each replica.
+  std::shared_ptr<const hw::Network> network;  ///< Null where none is named.
+  /// The GPUs of each replica, by rank (stage, attention group, context rank, tensor rank); empty
+  /// without a network.
+  std::vector<std::vector<hw::Vertex>> gpus;
   Duration restart_delay{};
   bool retry_after_oom = true;
   std::int64_t max_retries = 0;

@@ -75,6 +75,8 @@ bool check_priced(const hw::StepSetup& setup, const ScenarioSections& sections) 
   // What to change is found by leaving out one choice after the other.
   hw::StepSetup part = setup;
   part.parallelism = {};
+  part.network = {};
+  part.gpus = {};
   part.prefill_kernel = hw::PrefillKernel::fa2;
   if (const std::string reason = hw::StepCost::first_refusal(part); !reason.empty()) {
     sections.root.error("model", reason);
@@ -86,11 +88,15 @@ bool check_priced(const hw::StepSetup& setup, const ScenarioSections& sections) 
     return false;
   }
   const std::string reason = hw::StepCost::first_refusal(setup);
-  const bool stages =
-      setup.parallelism.pipeline > 1 && setup.parallelism.stage_gpus() <= setup.gpu.gpus_per_node;
-  if (!reason.empty())
-    sections.cluster.error(stages ? "pipeline_parallel_size" : "tensor_parallel_size", reason);
-  return reason.empty();
+  if (reason.empty()) return true;
+  const std::int64_t node =
+      setup.network ? setup.network->design().gpus_per_node : setup.gpu.gpus_per_node;
+  const bool stages = setup.parallelism.pipeline > 1 && setup.parallelism.stage_gpus() <= node;
+  const bool spans = !setup.network && setup.parallelism.gpus() > node;
+  sections.cluster.error(
+      stages ? "pipeline_parallel_size" : "tensor_parallel_size", reason,
+      spans ? "name one: cluster.network: {node: hgx_h100, fabric: infiniband_ndr}" : "");
+  return false;
 }
 
 bool check_speculation(Scenario& scenario, const hw::StepSetup& setup, const config::Reader& root) {

@@ -104,17 +104,30 @@ std::vector<Collective> collectives(const Architecture& model, const Parallelism
   std::vector<Collective> all;
   if (!place.first()) {
     const Bytes part = 2.0 * hidden / static_cast<double>(parallelism.tensor);
-    all.push_back({CollectiveOp::send_recv, 2, part, 1});
+    all.push_back({CollectiveOp::send_recv, RankGroup::stages, 2, part, 1});
     if (parallelism.tensor > 1)
-      all.push_back({CollectiveOp::all_gather, parallelism.tensor, part, 1});
+      all.push_back({CollectiveOp::all_gather, RankGroup::tensor, parallelism.tensor, part, 1});
   }
   if (parallelism.tensor > 1)
-    all.push_back({CollectiveOp::all_reduce, parallelism.tensor, hidden, 2 * model.layers});
+    all.push_back({CollectiveOp::all_reduce, RankGroup::tensor, parallelism.tensor, hidden,
+                   2 * model.layers});
   if (parallelism.data > 1) {
-    all.push_back({CollectiveOp::all_gather, parallelism.data, hidden, moe_layers(model)});
-    all.push_back({CollectiveOp::reduce_scatter, parallelism.data, hidden, moe_layers(model)});
+    all.push_back(
+        {CollectiveOp::all_gather, RankGroup::data, parallelism.data, hidden, moe_layers(model)});
+    all.push_back({CollectiveOp::reduce_scatter, RankGroup::data, parallelism.data, hidden,
+                   moe_layers(model)});
   }
   return all;
+}
+
+std::vector<Collective> merges(const Architecture& model, const Parallelism& parallelism,
+                               std::int64_t q_heads) {
+  if (parallelism.context == 1) return {};
+  constexpr std::int64_t fp32 = 4;
+  return {{CollectiveOp::all_gather, RankGroup::context, parallelism.context, bytes(q_heads * fp32),
+           model.layers},
+          {CollectiveOp::all_reduce, RankGroup::context, parallelism.context,
+           bytes(q_heads * model.head_dim * element), model.layers}};
 }
 
 }  // namespace
@@ -184,6 +197,7 @@ OperatorList operators(const Architecture& whole, const Parallelism& parallelism
                                 .expert = parallelism.expert,
                                 .precision = model.quantization};
   list.collectives = collectives(model, parallelism, place);
+  list.merges = merges(model, parallelism, list.q_heads);
   return list;
 }
 

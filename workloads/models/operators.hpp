@@ -10,16 +10,18 @@
 
 namespace tokenline::models {
 
-/// How one replica is spread over pipeline · tensor · data GPUs.
+/// How one replica is spread over pipeline · tensor · data · context GPUs.
 struct Parallelism {
   std::int64_t tensor = 1;  ///< GPUs that share each attention layer and dense MLP (Megatron).
   std::int64_t data = 1;  ///< Attention data parallel: groups of `tensor` GPUs with own sequences.
   /// Of the tensor · data GPUs, how many ways the experts are spread; the rest of the ways split
   /// each expert (moe_tp = tensor · data / expert).
   std::int64_t expert = 1;
-  std::int64_t pipeline = 1;  ///< Stages of tensor · data GPUs, each with its own layers.
+  std::int64_t pipeline = 1;  ///< Stages of GPUs, each with its own layers.
+  /// Groups of `tensor` GPUs with all weights of a stage and a share of every sequence each.
+  std::int64_t context = 1;
 
-  [[nodiscard]] std::int64_t stage_gpus() const { return tensor * data; }
+  [[nodiscard]] std::int64_t stage_gpus() const { return tensor * data * context; }
   [[nodiscard]] std::int64_t gpus() const { return pipeline * stage_gpus(); }
 };
 
@@ -83,10 +85,20 @@ struct ExpertLayers {
 
 enum class CollectiveOp { all_reduce, all_gather, reduce_scatter, all_to_all, send_recv };
 
-/// A collective between GPUs of one replica. The payload is that of a rank: all of the tensor for
+/// Which GPUs of a replica a collective is between.
+enum class RankGroup {
+  tensor,   ///< Those that share the layers of one attention group.
+  data,     ///< Those of one tensor rank in all attention groups.
+  context,  ///< Those of one tensor rank that share the sequences of an attention group.
+  stages,   ///< Those of one place in a stage and the one before it.
+};
+
+/// A collective between GPUs of one replica; all groups of its kind in the stage have theirs at
+/// the same time. The payload is that of a rank: all of the tensor for
 /// all-reduce, its own part for the others.
 struct Collective {
   CollectiveOp op = CollectiveOp::all_reduce;
+  RankGroup group = RankGroup::tensor;
   std::int64_t gpus = 2;
   Bytes bytes_per_token;  ///< Per token of a rank's own batch.
   std::int64_t count = 1;
@@ -107,6 +119,8 @@ struct OperatorList {
   std::optional<LatentAttentionLayers> mla;
   std::optional<ExpertLayers> experts;
   std::vector<Collective> collectives;
+  /// Over the tokens of decoding sequences only: the merging of what context ranks attended to.
+  std::vector<Collective> merges;
 };
 
 /// Operators of a transformer on one GPU of pipeline stage `stage`. Attention, dense MLPs and
@@ -116,7 +130,11 @@ struct OperatorList {
 /// their outputs reduce-scattered (vLLM's allgather_reducescatter); all groups run the same step. A
 /// vocabulary the tensor degree does not divide is padded. A stage but the first receives the
 /// hidden state and the residual of every token from the one before: each rank its part, which the
-/// ranks then gather (vLLM's send_tensor_dict). Not listed: the gathering of logits
+/// ranks then gather (vLLM's send_tensor_dict). Context ranks divide the tokens of prompts, not
+/// those of decodes, of which each computes all and attends to its share of KV; partial results are
+/// merged by a gathering of the sums of exponentials and an all-reduce of the outputs (vLLM's
+/// cp_lse_ag_out_ar, vllm/v1/attention/ops/common.py). Not listed: KV passing from rank to rank in
+/// prefill (hw::ring_attention), the gathering of logits
 /// (over sampled tokens, not all) and of router logits (1 to 4 % of the hidden state). Contract:
 /// first_sharding_mistake() is empty, and `stage` is one of the stages.
 [[nodiscard]] OperatorList operators(const Architecture& model, const Parallelism& parallelism,
@@ -124,7 +142,7 @@ struct OperatorList {
 
 /// What keeps a model from being spread that way, as a sentence that begins with the key to change
 /// (tensor_parallel_size, attention_data_parallel_size, expert_parallel_size,
-/// pipeline_parallel_size); empty if nothing does.
+/// pipeline_parallel_size, context_parallel_size); empty if nothing does.
 [[nodiscard]] std::string first_sharding_mistake(const Architecture& model,
                                                  const Parallelism& parallelism);
 

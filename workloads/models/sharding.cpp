@@ -9,6 +9,7 @@ constexpr const char* tensor_key = "tensor_parallel_size";
 constexpr const char* data_key = "attention_data_parallel_size";
 constexpr const char* expert_key = "expert_parallel_size";
 constexpr const char* pipeline_key = "pipeline_parallel_size";
+constexpr const char* context_key = "context_parallel_size";
 
 /// Empty if `ways` divides `size`.
 std::string undivided(const char* key, std::int64_t ways, std::int64_t size, const char* what,
@@ -52,6 +53,18 @@ std::string expert_mistake(const Architecture& model, const Parallelism& paralle
       expert_key, ways, split, model.name, model.moe->expert_intermediate_size);
 }
 
+std::string context_mistake(const Architecture& model, std::int64_t ways) {
+  if (ways < 1) return fmt::format("{} must be at least 1", context_key);
+  if (ways == 1) return {};
+  const char* reason = model.mla              ? "latent attention"
+                       : model.moe            ? "experts"
+                       : model.sliding_window ? "sliding windows"
+                                              : nullptr;
+  if (reason == nullptr) return {};
+  return fmt::format("{} {}: a ring is modelled for dense models with full attention; {} has {}",
+                     context_key, ways, model.name, reason);
+}
+
 }  // namespace
 
 std::string first_sharding_mistake(const Architecture& model, const Parallelism& parallelism) {
@@ -63,6 +76,7 @@ std::string first_sharding_mistake(const Architecture& model, const Parallelism&
     return fmt::format("{} {} leaves stages without any of the {} layers of {}", pipeline_key,
                        parallelism.pipeline, model.layers, model.name);
   if (auto mistake = tensor_mistake(model, parallelism.tensor); !mistake.empty()) return mistake;
+  if (auto mistake = context_mistake(model, parallelism.context); !mistake.empty()) return mistake;
   if (model.moe) return expert_mistake(model, parallelism);
   if (parallelism.data > 1)
     return fmt::format("{} {}: {} has no experts to share, so its groups would be replicas",

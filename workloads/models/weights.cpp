@@ -83,7 +83,8 @@ Bytes kv_bytes_per_token(const Architecture& model, const Parallelism& paralleli
       model.mla
           ? model.mla->kv_lora_rank + model.mla->qk_rope_head_dim
           : 2 * std::max<std::int64_t>(1, model.kv_heads / parallelism.tensor) * model.head_dim;
-  return Bytes(static_cast<double>(layers * elements * bytes_per_element));
+  return Bytes(static_cast<double>(layers * elements * bytes_per_element) /
+               static_cast<double>(parallelism.context));
 }
 
 }  // namespace tokenline::models

@@ -42,6 +42,8 @@ seed: 7
 model: llama-3.1-8b
 cluster: {gpu: h100_sxm, replicas: 2, router: round_robin, tensor_parallel_size: 2,
           attention_data_parallel_size: 1, expert_parallel_size: 1,
+          context_parallel_size: 2,
+          network: {node: hgx_h100, nodes: 2, gpus_per_node: 4, fabric: roce_400g},
           restart_delay: 5 s, on_oom: lose, max_retries: 0}
 measure: {from: 1 s, to: 8 s}
 assert: [all.completed > 0]

@@ -10,11 +10,14 @@ using models::CollectiveOp;
 
 namespace {
 
-std::vector<Vertex> ranks(std::int64_t nodes, std::int64_t per_node) {
+using Groups = std::vector<std::vector<Vertex>>;
+
+/// One group.
+Groups ranks(std::int64_t nodes, std::int64_t per_node) {
   std::vector<Vertex> all;
   for (std::int64_t node = 0; node < nodes; ++node)
     for (std::int64_t i = 0; i < per_node; ++i) all.push_back(gpu_at(node, i));
-  return all;
+  return {all};
 }
 
 CollectiveCurve curve(CollectiveOp op, CollectiveImplementation implementation, std::int64_t gpus,
@@ -118,6 +121,21 @@ TEST_CASE("ranks behind one NIC share it", "[network]") {
         Approx((2.0 * (alpha + Seconds(2.0)) + launch + Bytes(100.0) / (0.25 * nic)).value()));
 }
 
+TEST_CASE("groups that reduce at the same time share the NIC of their nodes", "[network]") {
+  const Network shared(round_design(2, shared_nic_fabric()));
+  const Network own(round_design(2));
+  const Gpu gpu{};
+  const Groups pairs{{gpu_at(0, 0), gpu_at(1, 0)}, {gpu_at(0, 3), gpu_at(1, 3)}};
+  const auto time = [&](const Network& network, const Groups& groups) {
+    return ClusterCollective(gpu, network, CollectiveOp::all_gather, groups)(Bytes(100.0))
+        .time.value();
+  };
+  CHECK(time(shared, pairs) ==
+        Approx((alpha + Seconds(2.0) + launch + Bytes(100.0) / (0.5 * nic)).value()));
+  // With a NIC per GPU a group does not notice the other.
+  CHECK(time(own, pairs) == Approx(time(own, {pairs.front()})));
+}
+
 TEST_CASE("gathering passes a rank's part between nodes and all parts of its place inside",
           "[network]") {
   const Network network(round_design(2));
@@ -174,14 +192,16 @@ TEST_CASE("on one node a collective costs what it costs without a network", "[ne
 
 TEST_CASE("what cannot be priced over nodes is said in words", "[network]") {
   const Gpu gpu = free_in_node(4);
-  const auto refusal = [&](const std::vector<Vertex>& group) {
-    return ClusterCollective::first_refusal(gpu, CollectiveOp::all_reduce, group);
+  const auto refusal = [&](const Groups& groups) {
+    return ClusterCollective::first_refusal(gpu, CollectiveOp::all_reduce, groups);
   };
   CHECK(refusal(ranks(2, 4)).empty());
   CHECK(refusal(ranks(2, 1)).empty());
   CHECK_THAT(refusal(ranks(1, 1)), Catch::Contains("of 1 ranks"));
-  CHECK_THAT(refusal({gpu_at(0, 0), gpu_at(0, 1), gpu_at(1, 0)}), Catch::Contains("evenly"));
+  CHECK_THAT(refusal({{gpu_at(0, 0), gpu_at(0, 1), gpu_at(1, 0)}}), Catch::Contains("evenly"));
   CHECK_THAT(refusal(ranks(2, 2)), Catch::Contains("between 2 GPUs"));
+  CHECK_THAT(refusal({{gpu_at(0, 0), gpu_at(1, 0)}, {gpu_at(0, 1), gpu_at(0, 2)}}),
+             Catch::Contains("in the same way"));
 }
 
 TEST_CASE("two H100 nodes on InfiniBand reduce small tensors as fast as NCCL expects",
