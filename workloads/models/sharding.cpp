@@ -56,10 +56,10 @@ std::string expert_mistake(const Architecture& model, const Parallelism& paralle
 std::string context_mistake(const Architecture& model, std::int64_t ways) {
   if (ways < 1) return fmt::format("{} must be at least 1", context_key);
   if (ways == 1) return {};
-  const char* reason = model.mla              ? "latent attention"
-                       : model.moe            ? "experts"
-                       : model.sliding_window ? "sliding windows"
-                                              : nullptr;
+  const char* reason = model.mla                                          ? "latent attention"
+                       : model.moe                                        ? "experts"
+                       : model.sliding_window && model.sliding_layers > 0 ? "sliding windows"
+                                                                          : nullptr;
   if (reason == nullptr) return {};
   return fmt::format("{} {}: a ring is modelled for dense models with full attention; {} has {}",
                      context_key, ways, model.name, reason);
