@@ -38,8 +38,9 @@ struct AuditInput {
   const RequestLog& log;
   std::vector<AuditedInstance> instances;
   std::uint64_t offered = 0;    ///< Arrivals counted as they happened.
-  std::uint64_t ended = 0;      ///< Completions, losses and refusals counted as they happened.
-  std::uint64_t rejected = 0;   ///< Refusals among them.
+  std::uint64_t ended = 0;      ///< Completions and failures counted as they happened.
+  std::uint64_t rejected = 0;   ///< Refusals among them,
+  std::uint64_t timed_out = 0;  ///< and those that clients gave up.
   stats::Int128 in_system = 0;  ///< ∫ requests in the system dt, in requests·ns.
   TimePoint end{};
 };

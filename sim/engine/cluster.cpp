@@ -26,6 +26,9 @@ Cluster::Cluster(Scenario& scenario) : scenario_(scenario) {
   const QueueSetup setup = queue_setup(scenario);
   admission_ =
       policies.admission.at(scenario.cluster.admission).make(scenario.cluster.admission_setup);
+  if (!std::ranges::all_of(scenario.traffic.classes, [](const auto& c) { return c.client.patient(); }))
+    clients_ = std::make_unique<Clients>(simulation_, log_, static_cast<ClientListener&>(*this),
+                                         scenario.traffic.classes, scenario.seed);
   router_ = policies.router.at(scenario.cluster.router).make({.seed = scenario.seed});
   for (std::int64_t i = 0; i < scenario.cluster.replicas; ++i)
     instances_.push_back(std::make_unique<Instance>(
@@ -109,15 +112,20 @@ void Cluster::arrive(std::size_t source, const traffic::Arrival& arrival) {
     record.measured = arrival.when >= window->from && (!window->to || arrival.when < *window->to);
   ++offered_;
   in_system_.add(arrival.when, 1);
+  send(request);
+}
+
+void Cluster::send(std::uint32_t request) {
+  if (clients_ != nullptr) clients_->sent(request);
   if (admission_ == nullptr && instances_.size() == 1) {
-    instances_.front()->enqueue(request);  // There is nothing to decide.
+    place(0, request);  // There is nothing to decide.
     return;
   }
   look_at_replicas();
-  if (admission_ == nullptr || admits(record))
+  if (admission_ == nullptr || admits(log_.records[request]))
     route(request);
   else
-    reject(request);
+    attempt_failed(request, Outcome::rejected);
 }
 
 void Cluster::look_at_replicas() {
@@ -134,7 +142,7 @@ void Cluster::look_at_replicas() {
 }
 
 bool Cluster::admits(const RequestRecord& record) {
-  if (!admission_->admits({.now = record.arrival,
+  if (!admission_->admits({.now = simulation_.now(),
                            .class_index = record.class_index,
                            .prompt_tokens = record.prompt_tokens},
                           views_))
@@ -152,43 +160,75 @@ bool Cluster::admits(const RequestRecord& record) {
   return true;
 }
 
-void Cluster::reject(std::uint32_t request) {
-  RequestRecord& record = log_.records[request];
-  record.outcome = Outcome::rejected;
-  record.finish = record.arrival;
-  ++rejected_;
-  ended(request);
-}
-
 void Cluster::route(std::uint32_t request) {
   const std::size_t chosen =
       router_->route({.id = request, .prompt_tokens = log_.records[request].prompt_tokens}, views_);
   TOKENLINE_CHECK(chosen < candidates_.size(), "router '{}' chose {} of {} replicas",
                   scenario_.cluster.router, chosen, candidates_.size());
-  instances_[candidates_[chosen]]->enqueue(request);
+  place(candidates_[chosen], request);
+}
+
+void Cluster::place(std::size_t instance, std::uint32_t request) {
+  const SequenceId id = instances_[instance]->enqueue(request);
+  if (clients_ != nullptr) clients_->placed(request, id);
 }
 
 void Cluster::completed(std::uint32_t request) { ended(request); }
 
-void Cluster::crashed(std::uint32_t request) {
-  RequestRecord& record = log_.records[request];
-  const TimePoint now = simulation_.now();
-  // Whatever the lost attempt did was in vain: its time is the crash's.
+void Cluster::lose_attempt(RequestRecord& record) {
+  // Whatever the attempt did was in vain.
   record.parts = {};
-  record.parts[Part::restart] = now - record.arrival;
+  record.parts[Part::restart] = simulation_.now() - record.arrival;
   record.ttft_parts = {};
   record.first_token = {};
-  if (scenario_.cluster.retry_after_oom && record.retries < scenario_.cluster.max_retries) {
-    ++record.retries;
-    simulation_.at(now, Phase::arrival, [this, request] {
-      look_at_replicas();
-      route(request);
-    });
+}
+
+void Cluster::crashed(std::uint32_t request) {
+  RequestRecord& record = log_.records[request];
+  const std::int64_t by_client = clients_ == nullptr ? 0 : clients_->retries_so_far(request);
+  if (!scenario_.cluster.retry_after_oom ||
+      record.retries - by_client >= scenario_.cluster.max_retries) {
+    attempt_failed(request, Outcome::lost_oom);
     return;
   }
-  record.outcome = Outcome::lost_oom;
-  record.finish = now;
+  lose_attempt(record);
+  if (clients_ != nullptr) clients_->placed(request, no_sequence);
+  const std::uint32_t attempt = ++record.retries;
+  simulation_.at(simulation_.now(), Phase::arrival, [this, request, attempt] {
+    // Its client may give it up at this very instant.
+    if (log_.records[request].retries != attempt ||
+        log_.records[request].outcome != Outcome::in_flight)
+      return;
+    look_at_replicas();
+    route(request);
+  });
+}
+
+void Cluster::attempt_failed(std::uint32_t request, Outcome cause) {
+  RequestRecord& record = log_.records[request];
+  lose_attempt(record);
+  if (clients_ != nullptr && clients_->retries(request)) {
+    ++record.retries;
+    return;
+  }
+  record.outcome = cause;
+  record.finish = simulation_.now();
+  if (cause == Outcome::rejected) ++rejected_;
+  if (cause == Outcome::timed_out) ++timed_out_;
   ended(request);
+}
+
+void Cluster::timed_out(std::uint32_t request) {
+  const RequestRecord& record = log_.records[request];
+  if (const SequenceId id = clients_->place(request); id != no_sequence)
+    instances_[record.instance]->abandon(
+        id, scenario_.traffic.classes[record.class_index].client.abort_on_timeout);
+  attempt_failed(request, Outcome::timed_out);
+}
+
+void Cluster::sends_again(std::uint32_t request) {
+  lose_attempt(log_.records[request]);  // The pause is no more useful than the attempt.
+  send(request);
 }
 
 void Cluster::ended(std::uint32_t request) {
@@ -196,6 +236,7 @@ void Cluster::ended(std::uint32_t request) {
   const std::size_t source = record.source;
   ++ended_;
   in_system_.add(record.finish, -1);
+  if (clients_ != nullptr) clients_->ended(request);
   if (const auto next = scenario_.traffic.sources[source]->finished(
           {record.finish, record.session, record.outcome == Outcome::completed}))
     simulation_.at(next->when, Phase::arrival,
@@ -224,6 +265,7 @@ AuditReport Cluster::audit_run() const {
                    .offered = offered_,
                    .ended = ended_,
                    .rejected = rejected_,
+                   .timed_out = timed_out_,
                    .in_system = in_system_.integral(simulation_.last_change()),
                    .end = simulation_.last_change()};
   for (const auto& instance : instances_)

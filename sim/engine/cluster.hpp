@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "sim/engine/client.hpp"
 #include "sim/engine/instance.hpp"
 #include "sim/engine/run.hpp"
 #include "sim/kernel/simulation.hpp"
@@ -13,7 +14,7 @@
 namespace tokenline {
 
 /// Traffic sources, router and replicas of one run.
-class Cluster final : private InstanceListener {
+class Cluster final : private InstanceListener, private ClientListener {
  public:
   /// The scenario must outlive the cluster; its traffic sources are used up.
   explicit Cluster(Scenario& scenario);
@@ -27,9 +28,14 @@ class Cluster final : private InstanceListener {
   void schedule_next(std::size_t source);
   void arrive(std::size_t source, const traffic::Arrival& arrival);
   void look_at_replicas();
+  void send(std::uint32_t request);
   [[nodiscard]] bool admits(const RequestRecord& record);
-  void reject(std::uint32_t request);
   void route(std::uint32_t request);
+  void place(std::size_t instance, std::uint32_t request);
+  void lose_attempt(RequestRecord& record);
+  void attempt_failed(std::uint32_t request, Outcome cause);
+  void timed_out(std::uint32_t request) override;
+  void sends_again(std::uint32_t request) override;
   void ended(std::uint32_t request);
   void completed(std::uint32_t request) override;
   void crashed(std::uint32_t request) override;
@@ -45,6 +51,7 @@ class Cluster final : private InstanceListener {
   std::vector<std::optional<traffic::Arrival>> next_;  ///< By source: its arrival in the event set.
   std::unique_ptr<AdmissionControl> admission_;        ///< Null when every request enters.
   std::unique_ptr<Router> router_;
+  std::unique_ptr<Clients> clients_;  ///< Null when all of them wait for as long as it takes.
   std::vector<std::unique_ptr<Instance>> instances_;
   std::vector<std::size_t> candidates_;  ///< Instances the router may choose, per call.
   std::vector<ReplicaView> views_;
@@ -52,6 +59,7 @@ class Cluster final : private InstanceListener {
   std::uint64_t offered_ = 0;
   std::uint64_t ended_ = 0;
   std::uint64_t rejected_ = 0;
+  std::uint64_t timed_out_ = 0;
   std::vector<InstanceStats> at_from_;
   std::vector<InstanceStats> at_to_;
   std::vector<QueueDepth> depths_;

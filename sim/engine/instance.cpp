@@ -44,7 +44,7 @@ Instance::Instance(Wiring wiring)
   stats_.hbm_peak_asked = stats_.hbm_peak;
 }
 
-void Instance::enqueue(std::uint32_t request) {
+SequenceId Instance::enqueue(std::uint32_t request) {
   const SequenceId id = store_.create();
   Sequence& sequence = store_[id];
   RequestRecord& record = log_.records[request];
@@ -59,9 +59,10 @@ void Instance::enqueue(std::uint32_t request) {
   sequence.since = simulation_.now();
   stats_.peak_waiting = std::max(stats_.peak_waiting, queue_length());
   // A host with steps under way waits for the first of them to end.
-  if (down_ || decide_at_ || !under_way_.empty()) return;
+  if (down_ || decide_at_ || !under_way_.empty()) return id;
   decide_at_ = simulation_.now();
   wait_for(*decide_at_, Phase::decision);
+  return id;
 }
 
 void Instance::wait_for(TimePoint when, Phase phase) {
@@ -94,6 +95,7 @@ void Instance::advance() {
 
 void Instance::start_steps() {
   decide_at_.reset();
+  if (!aborts_.empty()) apply_aborts();
   while (!idle_.empty() && start_any()) {
     if (idle_.empty() || host_free_ == simulation_.now()) continue;
     decide_at_ = host_free_;

@@ -45,8 +45,12 @@ class Instance final : private SchedulerView {
   Instance(const Instance&) = delete;
   Instance& operator=(const Instance&) = delete;
 
-  /// A request arrives now.
-  void enqueue(std::uint32_t request);
+  /// A request arrives now. The sequence that it is here until it completes or is lost.
+  SequenceId enqueue(std::uint32_t request);
+  /// The client of the sequence has given it up: what it still produces is nobody's, and its record
+  /// is written no more. With `abort` the host learns of it, and lets it go before its next
+  /// decision, or when the step that it takes part in has ended.
+  void abandon(SequenceId id, bool abort);
 
   /// Requests sent here that have not ended.
   [[nodiscard]] std::int64_t outstanding() const { return outstanding_; }
@@ -128,6 +132,13 @@ class Instance final : private SchedulerView {
   void crash();
   void lose(MicroBatch& batch, std::vector<SequenceId>& lost);
 
+  // instance_abort.cpp: requests whose clients have gone
+  void apply_aborts();
+  [[nodiscard]] bool in_step(SequenceId id) const;
+  void let_go(SequenceId id);
+  void leave_queue(SequenceId id);
+  void leave_batch(SequenceId id);
+
   // instance_batch.cpp: sequences in and out of the batch
   [[nodiscard]] std::int64_t own_slots() const {
     return here().running_count + static_cast<std::int64_t>(here().held.size());
@@ -173,7 +184,7 @@ class Instance final : private SchedulerView {
   void end_decoding(Sequence& sequence);
   [[nodiscard]] Bytes memory_asked() const;
   [[nodiscard]] RequestRecord& record(const Sequence& sequence) {
-    return log_.records[sequence.request];
+    return sequence.abandoned ? nobody_ : log_.records[sequence.request];
   }
   [[nodiscard]] std::int64_t final_tokens(const Sequence& sequence) const {
     const RequestRecord& request = log_.records[sequence.request];
@@ -182,6 +193,7 @@ class Instance final : private SchedulerView {
 
   Simulation& simulation_;
   RequestLog& log_;
+  RequestRecord nobody_;  ///< Where it is written what became of requests given up.
   InstanceListener& listener_;
   const EngineConfig& config_;
   const hw::ReplicaCost& cost_;
@@ -209,6 +221,7 @@ class Instance final : private SchedulerView {
   std::int64_t prefilling_stored_ = 0;  ///< Tokens scheduled of sequences not decoding, not held.
   std::uint64_t next_order_ = 0;
   std::int64_t outstanding_ = 0;
+  std::vector<SequenceId> aborts_;  ///< To be let go.
 
   // The loop. It has at most one event in the set.
   std::deque<std::uint32_t> under_way_;  ///< Micro-batches in the pipeline, the first to end first.

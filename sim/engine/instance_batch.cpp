@@ -58,7 +58,7 @@ void Instance::preempt_last() {
   ++request.preemptions;
   ++stats_.preemptions;
   request.recomputed_tokens += sequence.stored;
-  sequence.prefill_tokens = request.prompt_tokens + sequence.generated;
+  sequence.prefill_tokens = log_.records[sequence.request].prompt_tokens + sequence.generated;
   sequence.thrown_away = std::max(sequence.thrown_away, sequence.stored);
   sequence.stored = 0;
   sequence.scheduled = 0;
@@ -155,6 +155,12 @@ void Instance::complete(MicroBatch& batch, SequenceId id) {
   const Sequence& sequence = store_[id];
   RequestRecord& request = record(sequence);
   const std::uint32_t request_id = sequence.request;
+  const bool in_vain = sequence.abandoned;
+  if (in_vain) {
+    std::erase(aborts_, id);
+    stats_.discarded_tokens += sequence.generated;
+    stats_.lost_kv_tokens += sequence.stored;
+  }
   request.finish = simulation_.now();
   request.outcome = Outcome::completed;
   remove_running(id);
@@ -168,7 +174,7 @@ void Instance::complete(MicroBatch& batch, SequenceId id) {
     store_.destroy(id);
   }
   --outstanding_;
-  listener_.completed(request_id);
+  if (!in_vain) listener_.completed(request_id);
 }
 
 void Instance::release_held(MicroBatch& batch) {

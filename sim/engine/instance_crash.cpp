@@ -28,7 +28,7 @@ void Instance::crash() {
   std::ranges::sort(lost, {}, [this](SequenceId id) { return store_[id].order; });
   std::vector<std::uint32_t> requests;
   for (const SequenceId id : lost) {
-    requests.push_back(store_[id].request);
+    if (!store_[id].abandoned) requests.push_back(store_[id].request);
     stats_.discarded_tokens += store_[id].generated;
     stats_.lost_kv_tokens += store_[id].stored;
     remove_running(id);
@@ -36,11 +36,12 @@ void Instance::crash() {
   }
   for (std::size_t i = 0; i < waiting_.size(); ++i) {
     const SequenceId id = waiting_[i];
-    requests.push_back(store_[id].request);
+    if (!store_[id].abandoned) requests.push_back(store_[id].request);
     stats_.discarded_tokens += store_[id].generated;
     store_.destroy(id);
   }
   waiting_.clear();
+  aborts_.clear();
   visible_ = 0;
   known_ = 0;
   partial_ = no_sequence;

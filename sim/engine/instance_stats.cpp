@@ -20,6 +20,8 @@ InstanceStats InstanceStats::since(const InstanceStats& earlier) const {
   d.lost_kv_tokens -= earlier.lost_kv_tokens;
   d.emitted_tokens -= earlier.emitted_tokens;
   d.discarded_tokens -= earlier.discarded_tokens;
+  d.abandoned -= earlier.abandoned;
+  d.aborts -= earlier.aborts;
   d.passes -= earlier.passes;
   d.pass_tokens -= earlier.pass_tokens;
   d.drafted_tokens -= earlier.drafted_tokens;

@@ -22,7 +22,7 @@ enum class Part : std::uint8_t {
   recomputed,          ///< Prefilling again what a preemption had thrown away.
   host_gap,            ///< Host time between GPU steps it took part in.
   pipeline_wait,       ///< Waited for a pipeline stage, or the host, busy with another micro-batch.
-  restart,             ///< Up to the end of an attempt lost in a crash, and waiting for a restart.
+  restart,             ///< Attempts that failed, pauses behind them, and waiting for a restart.
   decode_floor,        ///< Decode steps as if alone: weights, launch floors, average context.
   decode_stretched,    ///< What the other decodes of the batch added.
   decode_stalled,      ///< What prefills of others added to its decode steps, or whole steps.

@@ -13,7 +13,8 @@ enum class Outcome : std::uint8_t {
   in_flight,  ///< Not ended yet.
   completed,  ///< Every output token was delivered.
   lost_oom,   ///< Its instance ran out of memory and no retry was left.
-  rejected,   ///< It was refused at the door, and ended when it arrived.
+  rejected,   ///< It was refused at the door, the last time that it was sent.
+  timed_out,  ///< Its client gave up its last attempt.
 };
 
 /// The word used in requests.csv.
@@ -27,6 +28,8 @@ enum class Outcome : std::uint8_t {
       return "lost_oom";
     case Outcome::rejected:
       return "rejected";
+    case Outcome::timed_out:
+      return "timed_out";
   }
   return "";
 }
@@ -44,12 +47,12 @@ struct RequestRecord {
   std::uint32_t class_number = 0;  ///< Requests of its class that arrived before it.
   std::uint32_t source = 0;        ///< The traffic source that offered it.
   std::uint32_t session = 0;       ///< Its conversation, among those of the source.
-  std::uint32_t instance = 0;      ///< Of the last attempt; 0 when it was rejected.
+  std::uint32_t instance = 0;      ///< Of the last attempt that entered; 0 when none did.
   std::uint32_t preemptions = 0;
   std::uint16_t retries = 0;
   Outcome outcome = Outcome::in_flight;
   bool measured = true;  ///< Arrived inside the scenario's measure window.
-  Parts parts;           ///< Sums to finish − arrival; a lost request has `restart` alone.
+  Parts parts;           ///< Sums to finish − arrival; a request that failed has `restart` alone.
   TtftParts ttft_parts;  ///< Sums to first_token − arrival for a completed request.
 
   [[nodiscard]] Duration ttft() const { return first_token - arrival; }

@@ -44,9 +44,14 @@ std::string percent_of(const Figures& figures, std::string_view key) {
 }
 
 /// Only where there are any: the block is otherwise that of `vllm bench serve`.
-std::string refusals(const ClassSummary& all) {
-  const Figure& rejected = *all.figures.find("rejected");
-  return rejected.value == 0.0 ? "" : entry("  refused at the door:", number(rejected));
+std::string failures(const ClassSummary& all) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 2> causes{
+      {{"rejected", "  refused at the door:"}, {"timed_out", "  given up by their clients:"}}};
+  std::string out;
+  for (const auto& [key, label] : causes)
+    if (const Figure& count = *all.figures.find(key); count.value != 0.0)
+      out += entry(label, number(count));
+  return out;
 }
 
 std::string totals(const ClassSummary& all) {
@@ -62,7 +67,7 @@ std::string totals(const ClassSummary& all) {
   std::string out;
   for (const auto& [key, label] : lines) {
     out += entry(label, number(*all.figures.find(key)));
-    if (key == "failed") out += refusals(all);
+    if (key == "failed") out += failures(all);
   }
   if (all.has_targets)
     out += entry("Request goodput (req/s):", number(*all.figures.find("request_goodput")));

@@ -84,6 +84,8 @@ InstanceSummary summarize_instance(const InstanceResult& instance,
   figures.amount("draft_alpha", ratio(static_cast<double>(stats.accepted_tokens),
                                       static_cast<double>(stats.tested_tokens)));
   figures.count("breaker_trips", stats.breaker_trips);
+  figures.count("abandoned", stats.abandoned);
+  figures.count("discarded_tokens", stats.discarded_tokens);
   figures.count("restarts", stats.restarts);
   figures.amount("down_s", to_seconds(stats.down).value());
   figures.amount("off_grid_fraction",

@@ -138,6 +138,26 @@ std::string draw_lengths(Dice& dice, std::int64_t longest) {
   }
 }
 
+/// Clients that do not wait for ever.
+std::string draw_client(Dice& dice) {
+  std::string yaml;
+  const std::string_view patience = dice.word({"", "", "", "", "timeout", "ttft_timeout", "both"});
+  if (patience == "ttft_timeout" || patience == "both")
+    yaml += fmt::format("    ttft_timeout: {}\n", dice.word({"5 ms", "30 ms", "100 ms"}));
+  if (patience == "timeout" || patience == "both")
+    yaml += fmt::format("    timeout: {}\n", dice.word({"101 ms", "300 ms", "1 s"}));
+  if (!patience.empty())
+    yaml += fmt::format("    abort_on_timeout: {}\n", dice.one_in(3) ? "false" : "true");
+  if (!dice.one_in(2)) return yaml;
+  const std::int64_t attempts = dice.between(2, 4);
+  const std::string_view backoff = dice.word({"0 s", "0 s", "1 ms", "100 ms"});
+  const std::string_view jitter = dice.word({"0", "0", "0.25", "1"});
+  yaml += fmt::format("    retry: {{attempts: {}, backoff: {}, max_backoff: 150 ms, jitter: {}",
+                      attempts, backoff, jitter);
+  if (dice.one_in(3)) yaml += ", budget: {max_tokens: 6, token_ratio: 0.1}";
+  return yaml + "}\n";
+}
+
 /// `tick` is shared by the classes, so that evenly spaced arrivals coincide.
 std::string draw_class(Dice& dice, std::int64_t index, std::int64_t tick, std::int64_t longest) {
   std::string yaml;
@@ -156,6 +176,7 @@ std::string draw_class(Dice& dice, std::int64_t index, std::int64_t tick, std::i
       yaml = fmt::format("    arrival: {{process: gamma, burstiness: 0.05, rate: {}/s}}\n",
                          dice.between(5, 1000));
   }
+  yaml += draw_client(dice);
   if (dice.one_in(3)) yaml += fmt::format("    start: {} ms\n", dice.between(1, 20) * 10);
   // The first class is the most urgent one.
   yaml += fmt::format("    priority: {}\n", index == 0 ? -1 : dice.between(0, 1));

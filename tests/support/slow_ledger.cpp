@@ -24,6 +24,7 @@ Part part_of(Blocked blocked) {
 }  // namespace
 
 void SlowReplica::charge(const SlowSequence& sequence, Part part, Duration time) {
+  if (sequence.abandoned) return;
   world_.run.records[sequence.request].parts[part] += time;
 }
 

@@ -62,7 +62,7 @@ bool SlowReplica::nothing_runs() const {
   });
 }
 
-void SlowReplica::enqueue(std::uint32_t request) {
+SlowSequencePtr SlowReplica::enqueue(std::uint32_t request) {
   RequestRecord& record = world_.run.records[request];
   record.instance = index_;
   auto sequence = std::make_shared<SlowSequence>();
@@ -72,11 +72,12 @@ void SlowReplica::enqueue(std::uint32_t request) {
   sequence->prefill = record.prompt_tokens;
   sequence->joined = world_.events.now();
   sequence->came = arrivals_++;
-  waiting_.push_back(std::move(sequence));
+  waiting_.push_back(sequence);
   // A busy host sees it when a step ends.
-  if (!up_ || decide_at_ || !in_pipeline_.empty()) return;
+  if (!up_ || decide_at_ || !in_pipeline_.empty()) return sequence;
   decide_at_ = world_.events.now();
   expect();
+  return sequence;
 }
 
 /// What happens next here: the first step in the pipeline ends, or the host decides.
@@ -98,6 +99,7 @@ void SlowReplica::expect() {
 
 void SlowReplica::decide() {
   decide_at_.reset();
+  let_go_of_aborted();
   while (!ready_.empty() && start_one())
     if (host_free_ > world_.events.now()) {
       if (!ready_.empty()) decide_at_ = host_free_;
@@ -198,7 +200,7 @@ void SlowReplica::store_and_emit(const SlowStep& step) {
     accepted = std::min(accepted, left - 1);
     for (std::int64_t i = 0; i < accepted; ++i) emit(*sequence);
     sequence->stored += accepted;
-    pool_.truncate(sequence->request, sequence->stored);
+    pool_.truncate(sequence->came, sequence->stored);
   }
   if (step.drafts > 0 && !step.decodes.empty()) speculator_->step_ended(world_.events.now());
   for (const auto& piece : step.pieces)
@@ -209,7 +211,12 @@ void SlowReplica::emit(SlowSequence& sequence) {
   const TimePoint now = world_.events.now();
   RequestRecord& record = world_.run.records[sequence.request];
   service_[record.class_index] += 2;
-  if (++sequence.emitted == 1) {
+  ++sequence.emitted;
+  if (sequence.abandoned) {
+    if (sequence.finished()) ++world_.run.counts.in_vain;
+    return;
+  }
+  if (sequence.emitted == 1) {
     record.first_token = now;
     record.ttft_parts = TtftParts(record.parts);
   } else if (record.measured) {
@@ -228,7 +235,7 @@ void SlowReplica::drop_finished(SlowBatch& batch) {
   if (world_.scenario.engine.scheduler == "static" && !std::ranges::all_of(batch.running, finished))
     return;
   for (const auto& sequence : batch.running)
-    if (sequence->finished()) pool_.release(sequence->request);
+    if (sequence->finished()) pool_.release(sequence->came);
   std::erase_if(batch.running, finished);
 }
 
@@ -253,7 +260,7 @@ void SlowReplica::crash() {
   world_.events.at(world_.events.now() + world_.scenario.cluster.restart_delay, Phase::completion,
                    [this] { restart(); });
   for (const auto& sequence : lost)
-    if (!sequence->finished()) world_.crashed(sequence->request);
+    if (!sequence->finished() && !sequence->abandoned) world_.crashed(sequence->request);
 }
 
 void SlowReplica::restart() {

@@ -47,12 +47,14 @@ struct SlowSequence {
   std::int64_t prefill = 0;      ///< Tokens that its prefill stores.
   std::int64_t thrown_away = 0;  ///< Most tokens it had stored when it was preempted.
   TimePoint joined{};            ///< The queue.
-  std::uint64_t came = 0;        ///< Requests that joined this queue before it.
+  std::int64_t came = 0;         ///< Requests that joined this queue before it.
   bool seen = false;             ///< A decision finds it in the queue.
   bool early = false;            ///< It was there when the last step started.
   bool preempted = false;        ///< Waits to be admitted again.
   std::uint64_t order = 0;       ///< Admissions before it.
   TimePoint accounted{};         ///< Up to when the time of its prefill is charged.
+  bool abandoned = false;        ///< Its client has given it up,
+  bool aborted = false;          ///< and the replica knows.
   bool starved = false;          ///< A decision since its last piece gave it no tokens.
   std::optional<TimePoint> last_token;
 
@@ -109,7 +111,9 @@ class SlowReplica {
   SlowReplica(World& world, std::uint32_t index);
 
   /// A request comes from the router.
-  void enqueue(std::uint32_t request);
+  SlowSequencePtr enqueue(std::uint32_t request);
+  /// Its client has given it up; with `abort` the replica is told.
+  void abandon(const SlowSequencePtr& sequence, bool abort);
   [[nodiscard]] bool up() const { return up_; }
   /// Requests sent here that have not ended.
   [[nodiscard]] std::int64_t outstanding() const;
@@ -161,6 +165,10 @@ class SlowReplica {
   void restart();
   [[nodiscard]] bool nothing_runs() const;
 
+  // slow_aborts.cpp: who leaves before the end.
+  void let_go_of_aborted();
+  [[nodiscard]] bool may_go(const SlowBatch& batch, const SlowSequence& sequence) const;
+
   // slow_prices.cpp: what steps take.
   [[nodiscard]] hw::StepShape decode_shape(const SlowStep& step) const;
   [[nodiscard]] Duration price(const hw::StepShape& shape, std::int64_t drafts) const;
@@ -195,7 +203,7 @@ class SlowReplica {
   Blocked blocked_ = Blocked::nothing;  ///< What the queue has waited for since.
   bool up_ = true;
   std::uint64_t admissions_ = 0;
-  std::uint64_t arrivals_ = 0;
+  std::int64_t arrivals_ = 0;
   std::map<std::uint32_t, std::int64_t> service_;  ///< By class: prompt + 2 · output tokens.
   std::optional<std::uint32_t> last_left_;         ///< The class last admitted for the first time.
   std::int64_t prefilled_ = 0;                     ///< Tokens of all steps that started,

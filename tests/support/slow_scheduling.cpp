@@ -139,7 +139,7 @@ std::int64_t SlowReplica::promised(double share) const {
     for (const auto& sequence : batch.running)
       if (!sequence->finished())
         lacking += limits_.blocks(sequence->prompt + sequence->output + ahead_) -
-                   static_cast<std::int64_t>(pool_.table(sequence->request).size());
+                   static_cast<std::int64_t>(pool_.table(sequence->came).size());
   return static_cast<std::int64_t>(std::ceil(share * static_cast<double>(lacking)));
 }
 
@@ -161,7 +161,7 @@ void SlowReplica::schedule_prefill_first_chunked(SlowStep& step) {
   if (!running.empty() && running.back()->partial()) {
     const SlowSequencePtr partial = running.back();
     const std::int64_t wanted = std::min(partial->prefill - partial->scheduled, budget);
-    if (pool_.append(partial->request, wanted)) {
+    if (pool_.append(partial->came, wanted)) {
       take(partial, wanted, step);
       budget -= wanted;
     } else if (!partial->under_way()) {
@@ -195,7 +195,7 @@ void SlowReplica::walk_running(std::int64_t& budget, SlowStep& step) {
   const SlowSequencePtr partial = running.back();
   const std::int64_t wanted = std::min(partial->prefill - partial->scheduled, budget);
   if (wanted == 0) return;
-  if (pool_.append(partial->request, wanted)) {
+  if (pool_.append(partial->came, wanted)) {
     take(partial, wanted, step);
     budget -= wanted;
   } else if (!partial->under_way()) {
@@ -211,7 +211,7 @@ void SlowReplica::walk_decodes(SlowStep& step) {
     const SlowSequencePtr sequence = running[i];
     if (sequence->finished() || sequence->prefilling()) continue;
     bool scheduled = true;
-    while (scheduled && !pool_.append(sequence->request, 1 + step.drafts))
+    while (scheduled && !pool_.append(sequence->came, 1 + step.drafts))
       scheduled = preempt_last(step) != sequence;
     if (!scheduled) break;
     step.decodes.push_back(sequence);
@@ -242,10 +242,12 @@ SlowSequencePtr SlowReplica::preempt_last(SlowStep& step) {
   const SlowSequencePtr victim = *last;
   running.erase(std::next(last).base());
   if (victim->partial()) charge_gap(*victim);
-  pool_.release(victim->request);
-  RequestRecord& record = world_.run.records[victim->request];
-  ++record.preemptions;
-  record.recomputed_tokens += victim->stored;
+  pool_.release(victim->came);
+  if (!victim->abandoned) {
+    RequestRecord& record = world_.run.records[victim->request];
+    ++record.preemptions;
+    record.recomputed_tokens += victim->stored;
+  }
   victim->thrown_away = std::max(victim->thrown_away, victim->stored);
   victim->stored = 0;
   victim->scheduled = 0;
@@ -259,10 +261,10 @@ SlowSequencePtr SlowReplica::preempt_last(SlowStep& step) {
 
 /// A preempted sequence gets back the first `tokens` tokens that it had stored.
 void SlowReplica::find_again(SlowSequence& sequence, std::int64_t tokens) {
-  pool_.take_back(sequence.request);
+  pool_.take_back(sequence.came);
   sequence.stored = tokens;
   sequence.scheduled = tokens;
-  world_.run.records[sequence.request].recomputed_tokens -= tokens;
+  if (!sequence.abandoned) world_.run.records[sequence.request].recomputed_tokens -= tokens;
   ++world_.run.counts.found_again;
   if (tokens < sequence.thrown_away / limits_.block_size * limits_.block_size)
     ++world_.run.counts.found_in_part;
@@ -279,7 +281,7 @@ void SlowReplica::admit(std::int64_t budget, bool in_part, SlowStep& step,
       return;
     }
     const bool reuses = world_.scenario.engine.enable_prefix_caching && next->preempted;
-    const std::int64_t found = reuses ? pool_.found(next->request) : 0;
+    const std::int64_t found = reuses ? pool_.found(next->came) : 0;
     const std::int64_t missing = next->prefill - found;
     const std::int64_t tokens = in_part ? std::min(missing, budget) : missing;
     if (tokens == 0 || tokens > budget) {
@@ -294,7 +296,7 @@ void SlowReplica::admit(std::int64_t budget, bool in_part, SlowStep& step,
       return;
     }
     if (found > 0) find_again(*next, found);
-    TOKENLINE_CHECK(pool_.append(next->request, tokens), "blocks that were free are not");
+    TOKENLINE_CHECK(pool_.append(next->came, tokens), "blocks that were free are not");
     if (room_to_the_end) *room_to_the_end -= to_the_end;
     budget -= tokens;
     if (!next->preempted) {

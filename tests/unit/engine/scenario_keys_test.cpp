@@ -67,6 +67,11 @@ traffic:
     prompt_tokens: {distribution: lognormal, mean: 300, sigma: 0.5, min: 2, max: 1500}
     output_tokens: {distribution: uniform, min: 2, max: 90}
     slo: {ttft: 200 ms, tpot: 50 ms, e2el: 5 s}
+    timeout: 100 s
+    ttft_timeout: 50 s
+    abort_on_timeout: false
+    retry: {attempts: 3, backoff: 1 s, max_backoff: 9 s, jitter: 0.5,
+            budget: {max_tokens: 10, token_ratio: 0.1}}
     priority: -1
   ramp:
     arrival: {process: constant, rate: [{at: 0 s, rate: 0/s}, {at: 5 s, rate: 9/s, ramp: true}]}
