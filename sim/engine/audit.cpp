@@ -27,7 +27,7 @@ Totals total(const RequestLog& log) {
   for (const RequestRecord& r : log.records) {
     t.sojourn += (r.finish - r.arrival).count();
     if (r.outcome == Outcome::in_flight) ++t.in_flight;
-    if (r.outcome == Outcome::lost_oom) ++t.lost;
+    if (r.outcome == Outcome::lost_oom || r.outcome == Outcome::lost_crash) ++t.lost;
     if (r.outcome == Outcome::rejected) ++t.rejected;
     if (r.outcome == Outcome::timed_out) ++t.timed_out;
     if (r.parts.sum() != r.e2el()) ++t.ledger_mismatches;
@@ -135,7 +135,8 @@ AuditCheck memory_bounded(const AuditInput& input) {
     const InstanceStats& stats = instance.stats;
     peak = std::max(peak, stats.hbm_peak / instance.hbm_capacity);
     passed = passed && stats.hbm_peak <= instance.hbm_capacity &&
-             (stats.hbm_peak_asked > instance.hbm_capacity) == (stats.restarts > 0);
+             (stats.hbm_peak_asked > instance.hbm_capacity) ==
+                 (stats.restarts > stats.failures);
   }
   return {.id = "A8",
           .name = "HBM is never exceeded silently",

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace tokenline {
 namespace {
@@ -42,16 +43,19 @@ Cluster::Cluster(Scenario& scenario) : scenario_(scenario) {
                          .speculation = scenario.speculation ? &*scenario.speculation : nullptr,
                          .seed = scenario.seed,
                          .queue = policies.queue.at(scenario.engine.queue_policy).make(setup),
+                         .faults = scenario.faults,
                          .restart_delay = scenario.cluster.restart_delay,
                          .index = static_cast<std::uint32_t>(i)}));
 }
 
 RunResult Cluster::run(std::span<const TimePoint> probes) {
+  expect_faults();
   watch_window();
   for (const TimePoint when : probes)
     simulation_.at(when, Phase::sample, [this] { depths_.push_back(queue_depth()); });
   for (std::size_t source = 0; source < scenario_.traffic.sources.size(); ++source)
     schedule_next(source);
+  close_if_over();
   simulation_.run();
 
   RunResult result;
@@ -90,9 +94,11 @@ void Cluster::watch_window() {
 void Cluster::schedule_next(std::size_t source) {
   next_[source] = scenario_.traffic.sources[source]->next();
   if (!next_[source]) return;
+  ++coming_;
   // Captures two words, so that std::function does not allocate.
   simulation_.at(next_[source]->when, Phase::arrival, [this, source] {
     const traffic::Arrival arrival = next_[source].value();
+    --coming_;
     schedule_next(source);
     arrive(source, arrival);
   });
@@ -183,12 +189,12 @@ void Cluster::lose_attempt(RequestRecord& record) {
   record.first_token = {};
 }
 
-void Cluster::crashed(std::uint32_t request) {
+void Cluster::crashed(std::uint32_t request, Outcome loss) {
   RequestRecord& record = log_.records[request];
   const std::int64_t by_client = clients_ == nullptr ? 0 : clients_->retries_so_far(request);
   if (!scenario_.cluster.retry_after_oom ||
       record.retries - by_client >= scenario_.cluster.max_retries) {
-    attempt_failed(request, Outcome::lost_oom);
+    attempt_failed(request, loss);
     return;
   }
   lose_attempt(record);
@@ -238,9 +244,33 @@ void Cluster::ended(std::uint32_t request) {
   in_system_.add(record.finish, -1);
   if (clients_ != nullptr) clients_->ended(request);
   if (const auto next = scenario_.traffic.sources[source]->finished(
-          {record.finish, record.session, record.outcome == Outcome::completed}))
-    simulation_.at(next->when, Phase::arrival,
-                   [this, source, arrival = *next] { arrive(source, arrival); });
+          {record.finish, record.session, record.outcome == Outcome::completed})) {
+    ++coming_;
+    simulation_.at(next->when, Phase::arrival, [this, source, arrival = *next] {
+      --coming_;
+      arrive(source, arrival);
+    });
+  }
+  close_if_over();
+}
+
+void Cluster::expect_faults() {
+  for (const Fault& fault : scenario_.faults) {
+    if (fault.kind != FaultKind::instance_crash) continue;
+    const std::size_t i = crashes_to_come_.size();
+    crashes_to_come_.push_back(simulation_.at(fault.at, Phase::completion, [this, i, &fault] {
+      crashes_to_come_[i].reset();
+      instances_[fault.replica]->fail(fault.restart);
+    }));
+  }
+}
+
+void Cluster::close_if_over() {
+  if (coming_ > 0 || ended_ < offered_) return;
+  for (auto& crash : crashes_to_come_)
+    if (crash) simulation_.cancel(*std::exchange(crash, std::nullopt));
+  if (!scenario_.faults.empty())
+    for (const auto& instance : instances_) instance->stop_restart();
 }
 
 std::vector<InstanceStats> Cluster::snapshot() const {

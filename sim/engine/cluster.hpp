@@ -38,7 +38,9 @@ class Cluster final : private InstanceListener, private ClientListener {
   void sends_again(std::uint32_t request) override;
   void ended(std::uint32_t request);
   void completed(std::uint32_t request) override;
-  void crashed(std::uint32_t request) override;
+  void crashed(std::uint32_t request, Outcome loss) override;
+  void expect_faults();
+  void close_if_over();
   [[nodiscard]] std::vector<InstanceStats> snapshot() const;
   void watch_window();
   [[nodiscard]] QueueDepth queue_depth() const;
@@ -56,6 +58,8 @@ class Cluster final : private InstanceListener, private ClientListener {
   std::vector<std::size_t> candidates_;  ///< Instances the router may choose, per call.
   std::vector<ReplicaView> views_;
   stats::TimeAverage in_system_;
+  std::vector<std::optional<Simulation::EventId>> crashes_to_come_;
+  std::uint64_t coming_ = 0;  ///< Arrivals in the event set.
   std::uint64_t offered_ = 0;
   std::uint64_t ended_ = 0;
   std::uint64_t rejected_ = 0;

@@ -14,6 +14,7 @@ Instance::Instance(Wiring wiring)
       memory_(wiring.memory),
       scheduler_(std::move(wiring.scheduler)),
       lookahead_(wiring.speculation == nullptr ? 0 : wiring.speculation->tokens),
+      faults_(wiring.faults),
       restart_delay_(wiring.restart_delay),
       index_(wiring.index),
       pool_(memory_.front().blocks),
@@ -66,7 +67,8 @@ SequenceId Instance::enqueue(std::uint32_t request) {
 }
 
 void Instance::wait_for(TimePoint when, Phase phase) {
-  simulation_.at(when, phase, [this, phase] {
+  event_ = simulation_.at(when, phase, [this, phase] {
+    event_.reset();
     if (phase == Phase::completion)
       finish_step(micro_batches_[under_way_.front()]);
     else
@@ -160,6 +162,7 @@ bool Instance::start_step(std::uint32_t micro_batch) {
   settle_pause();
   look_at_queue();
   set_slots();
+  if (!faults_.empty()) slowdown_ = slowdown(faults_, index_, simulation_.now());
   if (speculator_) drafts_ = speculator_->drafts(simulation_.now());
   do {
     plan_.clear();
@@ -179,7 +182,7 @@ bool Instance::start_step(std::uint32_t micro_batch) {
   const Bytes asked = memory_asked();
   stats_.hbm_peak_asked = std::max(stats_.hbm_peak_asked, asked);
   if (asked > memory_.front().capacity) {
-    crash();
+    run_out_of_memory();
     return false;
   }
   stats_.hbm_peak = std::max(stats_.hbm_peak, asked);

@@ -10,6 +10,7 @@
 
 #include "hwmodels/replica_cost.hpp"
 #include "sim/engine/engine_config.hpp"
+#include "sim/engine/faults.hpp"
 #include "sim/engine/instance_stats.hpp"
 #include "sim/engine/kv_pool.hpp"
 #include "sim/engine/memory_plan.hpp"
@@ -38,6 +39,7 @@ class Instance final : private SchedulerView {
     const SpeculationConfig* speculation;  ///< Null without.
     std::uint64_t seed;
     std::unique_ptr<RequestQueue> queue;  ///< Null for the order in which requests come.
+    const std::vector<Fault>& faults;
     Duration restart_delay;
     std::uint32_t index;
   };
@@ -51,6 +53,11 @@ class Instance final : private SchedulerView {
   /// is written no more. With `abort` the host learns of it, and lets it go before its next
   /// decision, or when the step that it takes part in has ended.
   void abandon(SequenceId id, bool abort);
+  /// It crashes now, whatever it does, and serves again after `restart`; if it is down, after that
+  /// instead of what is left of its restart. Call between its own events.
+  void fail(Duration restart);
+  /// Nothing will arrive any more: a replica that failed and has nothing to do stays down.
+  void stop_restart();
 
   /// Requests sent here that have not ended.
   [[nodiscard]] std::int64_t outstanding() const { return outstanding_; }
@@ -129,7 +136,8 @@ class Instance final : private SchedulerView {
   void recover();
 
   // instance_crash.cpp: everything is lost
-  void crash();
+  void run_out_of_memory();
+  void crash(Duration restart, Outcome loss);
   void lose(MicroBatch& batch, std::vector<SequenceId>& lost);
 
   // instance_abort.cpp: requests whose clients have gone
@@ -202,6 +210,8 @@ class Instance final : private SchedulerView {
   Bytes reserved_memory_;  ///< HBM in use in any step, but where the pool grows on demand.
   std::optional<Speculator> speculator_;
   std::int64_t lookahead_;  ///< Tokens that a sequence may need blocks for beyond its last.
+  const std::vector<Fault>& faults_;
+  double slowdown_ = 1.0;  ///< Of the step that starts.
   Duration restart_delay_;
   std::uint32_t index_;
 
@@ -226,6 +236,8 @@ class Instance final : private SchedulerView {
   // The loop. It has at most one event in the set.
   std::deque<std::uint32_t> under_way_;  ///< Micro-batches in the pipeline, the first to end first.
   std::vector<std::uint32_t> idle_;      ///< The others, the first to become idle first.
+  std::optional<Simulation::EventId> event_;  ///< The one in the set.
+  Simulation::EventId recovery_;              ///< While it is down: when that ends.
   std::optional<TimePoint> decide_at_;   ///< The next decision, but for what arrives.
   TimePoint host_free_{};                ///< When the host has dealt with the last step.
   std::vector<double> layer_shares_;     ///< Of each stage.

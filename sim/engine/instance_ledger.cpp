@@ -27,6 +27,7 @@ hw::StepShape Instance::decode_shape() const {
 hw::Price Instance::stage_price(std::size_t stage, const hw::StepShape& shape) const {
   hw::Price price = cost_.stage(stage).price(shape);
   if (drafts_ > 0) price += speculator_->price(shape, drafts_);
+  if (slowdown_ != 1.0) price.stretch(slowdown_);
   return price;
 }
 

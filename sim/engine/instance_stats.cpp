@@ -14,6 +14,7 @@ InstanceStats InstanceStats::since(const InstanceStats& earlier) const {
   d.off_grid -= earlier.off_grid;
   d.preemptions -= earlier.preemptions;
   d.restarts -= earlier.restarts;
+  d.failures -= earlier.failures;
   d.prefilled_tokens -= earlier.prefilled_tokens;
   d.recomputed_tokens -= earlier.recomputed_tokens;
   d.decoded_tokens -= earlier.decoded_tokens;

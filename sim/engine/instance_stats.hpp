@@ -21,7 +21,8 @@ struct InstanceStats {
   Seconds price_error;         ///< Of `gpu`, by the median errors of the calibration.
   hw::OperatorTimes off_grid;  ///< GPU time priced outside measured grids.
   std::int64_t preemptions = 0;
-  std::int64_t restarts = 0;
+  std::int64_t restarts = 0;           ///< Crashes,
+  std::int64_t failures = 0;           ///< of which so many by faults of the scenario.
   std::int64_t prefilled_tokens = 0;   ///< Prompt tokens computed, repeats included.
   std::int64_t recomputed_tokens = 0;  ///< KV entries lost in preemptions: not found again.
   std::int64_t decoded_tokens = 0;     ///< KV entries written by decode steps.

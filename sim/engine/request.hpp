@@ -12,9 +12,10 @@ namespace tokenline {
 enum class Outcome : std::uint8_t {
   in_flight,  ///< Not ended yet.
   completed,  ///< Every output token was delivered.
-  lost_oom,   ///< Its instance ran out of memory and no retry was left.
-  rejected,   ///< It was refused at the door, the last time that it was sent.
-  timed_out,  ///< Its client gave up its last attempt.
+  lost_oom,    ///< Its instance ran out of memory and no retry was left.
+  rejected,    ///< It was refused at the door, the last time that it was sent.
+  timed_out,   ///< Its client gave up its last attempt.
+  lost_crash,  ///< A fault crashed its instance and no retry was left.
 };
 
 /// The word used in requests.csv.
@@ -30,6 +31,8 @@ enum class Outcome : std::uint8_t {
       return "rejected";
     case Outcome::timed_out:
       return "timed_out";
+    case Outcome::lost_crash:
+      return "lost_crash";
   }
   return "";
 }

@@ -27,8 +27,9 @@ class InstanceListener {
   virtual ~InstanceListener() = default;
   /// The request delivered its last token; its record is final.
   virtual void completed(std::uint32_t request) = 0;
-  /// The instance crashed with the request in its queue or in its batch.
-  virtual void crashed(std::uint32_t request) = 0;
+  /// The instance crashed with the request in its queue or in its batch; `loss` is what becomes of
+  /// it if it is not tried again.
+  virtual void crashed(std::uint32_t request, Outcome loss) = 0;
 };
 
 }  // namespace tokenline

@@ -177,6 +177,8 @@ void read(Scenario& scenario, config::Document& document) {
   scenario.cluster = read_cluster(cluster, policies);
   cluster.finish();
   mistakes.cluster = document.mistakes() != before;
+  scenario.faults =
+      read_faults(root, scenario.cluster.replicas, scenario.cluster.restart_delay);
   scenario.measure = read_measure(root);
   scenario.asserts =
       root.texts({"assert", "Conditions on metrics; exit code 1 when one fails."}, true);

@@ -10,6 +10,7 @@
 #include "hwmodels/replica_cost.hpp"
 #include "sim/config/reader.hpp"
 #include "sim/engine/engine_config.hpp"
+#include "sim/engine/faults.hpp"
 #include "sim/engine/memory_plan.hpp"
 #include "sim/engine/speculation.hpp"
 #include "workloads/models/operators.hpp"
@@ -53,6 +54,7 @@ struct Scenario {
   MemoryPlan memory;                     ///< Of the fullest one.
   std::optional<SpeculationConfig> speculation;
   traffic::Traffic traffic;
+  std::vector<Fault> faults;
   std::optional<MeasureWindow> measure;
   std::vector<std::string> asserts;  ///< "chat.p99_ttft_ms < 500", checked by sim/report.
   config::Node resolved;             ///< Every key with the value in force.

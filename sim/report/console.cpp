@@ -45,8 +45,10 @@ std::string percent_of(const Figures& figures, std::string_view key) {
 
 /// Only where there are any: the block is otherwise that of `vllm bench serve`.
 std::string failures(const ClassSummary& all) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 2> causes{
-      {{"rejected", "  refused at the door:"}, {"timed_out", "  given up by their clients:"}}};
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 3> causes{
+      {{"rejected", "  refused at the door:"},
+       {"timed_out", "  given up by their clients:"},
+       {"lost_crash", "  lost in crashes:"}}};
   std::string out;
   for (const auto& [key, label] : causes)
     if (const Figure& count = *all.figures.find(key); count.value != 0.0)

@@ -39,6 +39,10 @@ struct Coverage {
   int aborted_waiting = 0;
   int aborted_running = 0;
   int in_vain = 0;
+  int failed = 0;
+  int failed_again = 0;
+  int lost_to_faults = 0;
+  int slowed = 0;
 
   void add(const Scenario& scenario, const SlowRun& run) {
     const auto any = [&](auto condition) { return std::ranges::any_of(run.records, condition); };
@@ -64,6 +68,10 @@ struct Coverage {
     aborted_waiting += run.counts.aborts_waiting > 0;
     aborted_running += run.counts.aborts_running > 0;
     in_vain += run.counts.in_vain > 0;
+    failed += run.counts.failures > 0;
+    failed_again += run.counts.cut_restarts > 0;
+    lost_to_faults += any([](const auto& r) { return r.outcome == Outcome::lost_crash; });
+    slowed += run.counts.slow_steps > 0;
     contiguous += scenario.engine.kv_layout == KvLayout::contiguous;
   }
 };
@@ -170,8 +178,12 @@ TEST_CASE("the engine gives every request the record that walking every sequence
   CHECK(coverage.reordered >= runs / 5);
   CHECK(coverage.rejected >= runs / 5);
   CHECK(coverage.timed_out >= runs / 5);
-  CHECK(coverage.came_again >= runs / 15);
+  CHECK(coverage.came_again >= runs / 20);
   CHECK(coverage.aborted_waiting >= runs / 10);
   CHECK(coverage.aborted_running >= runs / 10);
   CHECK(coverage.in_vain >= runs / 20);
+  CHECK(coverage.failed >= runs / 10);
+  CHECK(coverage.failed_again >= runs / 100);
+  CHECK(coverage.lost_to_faults >= runs / 50);
+  CHECK(coverage.slowed >= runs / 10);
 }

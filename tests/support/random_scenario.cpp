@@ -223,8 +223,30 @@ std::string draw_admission(Dice& dice, std::int64_t classes, std::int64_t longes
   }
 }
 
+/// What goes wrong with some of `replicas` replicas.
+std::string draw_faults(Dice& dice, std::int64_t replicas) {
+  if (!dice.one_in(3)) return {};
+  std::string yaml = "faults:\n";
+  const std::int64_t count = dice.between(1, 3);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t replica = dice.between(0, replicas - 1);
+    if (dice.one_in(2)) {
+      const std::int64_t at = dice.between(0, 40) * 10;
+      yaml += fmt::format("  - {{kind: instance_crash, replica: {}, at: {} ms{}}}\n", replica, at,
+                          dice.word({"", ", restart: 1 ms", ", restart: 200 ms"}));
+    } else {
+      const std::int64_t from = dice.between(0, 300);
+      const std::int64_t to = from + dice.between(1, 500);
+      yaml += fmt::format("  - {{kind: straggler, replica: {}, from: {} ms, to: {} ms, slowdown: {}}}\n",
+                          replica, from, to, dice.among({1.5, 3.0}));
+    }
+  }
+  return yaml;
+}
+
 std::string draw_head(Dice& dice, std::uint64_t seed, std::string_view model, std::int64_t stages,
                       const std::string& admission) {
+  const std::int64_t replicas = dice.between(1, 3);
   std::string yaml = fmt::format("scenario: random {}\nseed: {}\n", seed, seed);
   yaml += fmt::format("model: {}\n", model);
   const auto key = [&yaml](std::string_view name, const auto& value) {
@@ -232,7 +254,7 @@ std::string draw_head(Dice& dice, std::uint64_t seed, std::string_view model, st
   };
   yaml += "cluster:\n";
   key("gpu", dice.word({"a100_sxm_80gb", "h100_sxm"}));
-  key("replicas", dice.between(1, 3));
+  key("replicas", replicas);
   key("router",
       dice.word({"least_outstanding", "round_robin", "power_of_two", "least_kv", "slo_aware"}));
   key("pipeline_parallel_size", stages);
@@ -240,6 +262,7 @@ std::string draw_head(Dice& dice, std::uint64_t seed, std::string_view model, st
   key("on_oom", dice.one_in(5) ? "lose" : "retry");
   key("max_retries", dice.between(0, 2));
   yaml += admission;
+  yaml += draw_faults(dice, replicas);
   if (!dice.one_in(4)) return yaml;
   const std::int64_t from = dice.between(0, 100);
   return yaml + fmt::format("measure: {{from: {} ms, to: {} ms}}\n", from, dice.between(101, 2000));

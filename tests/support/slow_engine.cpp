@@ -26,7 +26,8 @@ class SlowCluster {
                .events = events_,
                .run = run_,
                .completed = [this](std::uint32_t request) { ended(request); },
-               .crashed = [this](std::uint32_t request) { crashed(request); }} {
+               .crashed = [this](std::uint32_t request,
+                                 Outcome loss) { crashed(request, loss); }} {
     run_.token_gaps.resize(scenario.traffic.classes.size());
     for (std::int64_t i = 0; i < scenario.cluster.replicas; ++i)
       replicas_.push_back(std::make_unique<SlowReplica>(world_, static_cast<std::uint32_t>(i)));
@@ -35,6 +36,9 @@ class SlowCluster {
   SlowCluster& operator=(const SlowCluster&) = delete;
 
   SlowRun run() {
+    for (const Fault& fault : scenario_.faults)
+      if (fault.kind == FaultKind::instance_crash)
+        events_.at(fault.at, Phase::completion, [this, &fault] { fail(fault); });
     for (std::size_t source = 0; source < scenario_.traffic.sources.size(); ++source)
       expect_next(source);
     events_.run();
@@ -46,7 +50,9 @@ class SlowCluster {
   void expect_next(std::size_t source) {
     const auto arrival = scenario_.traffic.sources[source]->next();
     if (!arrival) return;
+    ++coming_;
     events_.at(arrival->when, Phase::arrival, [this, source, arrival = *arrival] {
+      --coming_;
       expect_next(source);
       arrive(source, arrival);
     });
@@ -184,7 +190,7 @@ class SlowCluster {
         replicas_[candidates[router_->route(asked, views(candidates))]]->enqueue(request);
   }
 
-  void crashed(std::uint32_t request) {
+  void crashed(std::uint32_t request, Outcome loss) {
     RequestRecord& record = run_.records[request];
     const TimePoint now = events_.now();
     Attempt& attempt = attempts_[request];
@@ -199,7 +205,7 @@ class SlowCluster {
       });
       return;
     }
-    failed(request, Outcome::lost_oom);
+    failed(request, loss);
   }
 
   void ended(std::uint32_t request) {
@@ -213,8 +219,21 @@ class SlowCluster {
     const auto next = scenario_.traffic.sources[source]->finished(
         {events_.now(), record.session, record.outcome == Outcome::completed});
     if (!next) return;
-    events_.at(next->when, Phase::arrival,
-               [this, source, arrival = *next] { arrive(source, arrival); });
+    ++coming_;
+    events_.at(next->when, Phase::arrival, [this, source, arrival = *next] {
+      --coming_;
+      arrive(source, arrival);
+    });
+  }
+
+  /// Nothing happens any more when nobody waits and nobody comes.
+  void fail(const Fault& fault) {
+    if (coming_ == 0 &&
+        std::ranges::count(run_.records, Outcome::in_flight, &RequestRecord::outcome) == 0)
+      return;
+    ++run_.counts.failures;
+    run_.counts.cut_restarts += replicas_[fault.replica]->up() ? 0 : 1;
+    replicas_[fault.replica]->fail(fault.restart);
   }
 
   /// What a client knows of its request.
@@ -228,6 +247,7 @@ class SlowCluster {
   };
 
   Scenario& scenario_;
+  std::int64_t coming_ = 0;  ///< Arrivals expected.
   std::vector<Attempt> attempts_;           ///< By request.
   std::map<std::uint32_t, double> budgets_;  ///< By class.
   std::unique_ptr<AdmissionControl> admission_;

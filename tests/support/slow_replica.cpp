@@ -86,12 +86,15 @@ void SlowReplica::expect() {
   const bool ends = !in_pipeline_.empty() &&
                     (!decide_at_ || batches_[in_pipeline_.front()].step->end <= *decide_at_);
   if (ends)
-    world_.events.at(batches_[in_pipeline_.front()].step->end, Phase::completion, [this] {
-      finish();
-      expect();
-    });
+    world_.events.at(batches_[in_pipeline_.front()].step->end, Phase::completion,
+                     [this, life = life_] {
+                       if (life != life_) return;
+                       finish();
+                       expect();
+                     });
   else
-    world_.events.at(*decide_at_, Phase::decision, [this] {
+    world_.events.at(*decide_at_, Phase::decision, [this, life = life_] {
+      if (life != life_) return;
       decide();
       expect();
     });
@@ -147,7 +150,7 @@ bool SlowReplica::start(SlowBatch& batch) {
       return false;
     }
     if (!fits(step)) {
-      crash();
+      crash(world_.scenario.cluster.restart_delay, Outcome::lost_oom);
       return false;
     }
     blocked_ = step.blocked;
@@ -239,7 +242,9 @@ void SlowReplica::drop_finished(SlowBatch& batch) {
   std::erase_if(batch.running, finished);
 }
 
-void SlowReplica::crash() {
+void SlowReplica::crash(Duration restart_after, Outcome loss) {
+  ++life_;
+  decide_at_.reset();
   ++world_.run.counts.crashes;
   std::vector<SlowSequencePtr> lost;
   for (SlowBatch& batch : batches_) {
@@ -257,10 +262,11 @@ void SlowReplica::crash() {
   host_free_ = world_.events.now();
   pool_ = reference::PagedPool(world_.scenario.memory.blocks, limits_.block_size);
   up_ = false;
-  world_.events.at(world_.events.now() + world_.scenario.cluster.restart_delay, Phase::completion,
-                   [this] { restart(); });
+  world_.events.at(world_.events.now() + restart_after, Phase::completion, [this, life = life_] {
+    if (life == life_) restart();
+  });
   for (const auto& sequence : lost)
-    if (!sequence->finished() && !sequence->abandoned) world_.crashed(sequence->request);
+    if (!sequence->finished() && !sequence->abandoned) world_.crashed(sequence->request, loss);
 }
 
 void SlowReplica::restart() {

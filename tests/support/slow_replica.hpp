@@ -82,6 +82,7 @@ struct SlowStep {
   std::int64_t newcomers = 0;  ///< Admitted for the first time.
   Blocked blocked = Blocked::nothing;
 
+  double slowdown = 1.0;
   TimePoint start{};
   TimePoint end{};
   Duration host{};
@@ -105,7 +106,7 @@ class SlowReplica {
     SlowEvents& events;
     SlowRun& run;
     std::function<void(std::uint32_t)> completed;
-    std::function<void(std::uint32_t)> crashed;
+    std::function<void(std::uint32_t, Outcome)> crashed;
   };
 
   SlowReplica(World& world, std::uint32_t index);
@@ -114,6 +115,8 @@ class SlowReplica {
   SlowSequencePtr enqueue(std::uint32_t request);
   /// Its client has given it up; with `abort` the replica is told.
   void abandon(const SlowSequencePtr& sequence, bool abort);
+  /// Something kills it.
+  void fail(Duration restart) { crash(restart, Outcome::lost_crash); }
   [[nodiscard]] bool up() const { return up_; }
   /// Requests sent here that have not ended.
   [[nodiscard]] std::int64_t outstanding() const;
@@ -161,7 +164,7 @@ class SlowReplica {
   void store_and_emit(const SlowStep& step);
   void emit(SlowSequence& sequence);
   void drop_finished(SlowBatch& batch);
-  void crash();
+  void crash(Duration restart, Outcome loss);
   void restart();
   [[nodiscard]] bool nothing_runs() const;
 
@@ -171,7 +174,9 @@ class SlowReplica {
 
   // slow_prices.cpp: what steps take.
   [[nodiscard]] hw::StepShape decode_shape(const SlowStep& step) const;
-  [[nodiscard]] Duration price(const hw::StepShape& shape, std::int64_t drafts) const;
+  [[nodiscard]] Duration price(const hw::StepShape& shape, const SlowStep& step) const;
+  [[nodiscard]] Duration stage_price(std::size_t stage, const hw::StepShape& shape,
+                                     const SlowStep& step) const;
   [[nodiscard]] Duration price_of_decodes(const SlowStep& step) const;
   [[nodiscard]] Duration price_of_mean_decode(const SlowStep& step) const;
   [[nodiscard]] bool fits(const SlowStep& step) const;
@@ -202,6 +207,7 @@ class SlowReplica {
   TimePoint decided_{};                 ///< Last decision.
   Blocked blocked_ = Blocked::nothing;  ///< What the queue has waited for since.
   bool up_ = true;
+  int life_ = 0;  ///< Crashes so far: what was to happen before them does not.
   std::uint64_t admissions_ = 0;
   std::int64_t arrivals_ = 0;
   std::map<std::uint32_t, std::int64_t> service_;  ///< By class: prompt + 2 · output tokens.

@@ -45,6 +45,9 @@ cluster: {gpu: h100_sxm, replicas: 2, router: round_robin, tensor_parallel_size:
           context_parallel_size: 2,
           network: {node: hgx_h100, nodes: 2, gpus_per_node: 4, fabric: roce_400g},
           restart_delay: 5 s, on_oom: lose, max_retries: 0}
+faults:
+  - {kind: instance_crash, replica: 1, at: 3 s, restart: 1 s}
+  - {kind: straggler, replica: 0, from: 2 s, to: 4 s, slowdown: 1.5}
 measure: {from: 1 s, to: 8 s}
 assert: [all.completed > 0]
 engine: {preset: orca, modelled: mine, scheduler: chunked, max_num_seqs: 32,
