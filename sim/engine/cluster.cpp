@@ -24,32 +24,40 @@ Cluster::Cluster(Scenario& scenario) : scenario_(scenario) {
   log_.token_gaps.resize(scenario.traffic.classes.size());
   next_.resize(scenario.traffic.sources.size());
   class_counts_.resize(scenario.traffic.classes.size());
-  const QueueSetup setup = queue_setup(scenario);
   admission_ =
       policies.admission.at(scenario.cluster.admission).make(scenario.cluster.admission_setup);
   if (!std::ranges::all_of(scenario.traffic.classes, [](const auto& c) { return c.client.patient(); }))
     clients_ = std::make_unique<Clients>(simulation_, log_, static_cast<ClientListener&>(*this),
                                          scenario.traffic.classes, scenario.seed);
   router_ = policies.router.at(scenario.cluster.router).make({.seed = scenario.seed});
-  for (std::int64_t i = 0; i < scenario.cluster.replicas; ++i)
-    instances_.push_back(std::make_unique<Instance>(
-        Instance::Wiring{.simulation = simulation_,
-                         .log = log_,
-                         .listener = *this,
-                         .config = scenario.engine,
-                         .cost = *scenario.cost,
-                         .memory = scenario.stage_memory,
-                         .scheduler = policies.scheduler.at(scenario.engine.scheduler).make(),
-                         .speculation = scenario.speculation ? &*scenario.speculation : nullptr,
-                         .seed = scenario.seed,
-                         .queue = policies.queue.at(scenario.engine.queue_policy).make(setup),
-                         .faults = scenario.faults,
-                         .restart_delay = scenario.cluster.restart_delay,
-                         .index = static_cast<std::uint32_t>(i)}));
+  for (std::int64_t i = 0; i < scenario.cluster.replicas; ++i) add_instance();
+  if (scenario.cluster.autoscale)
+    autoscaler_ =
+        std::make_unique<Autoscaler>(simulation_, *scenario.cluster.autoscale,
+                                     scenario.provisioning(), instances_, [this] { add_instance(); });
+}
+
+void Cluster::add_instance() {
+  const Policies policies = builtin_policies();
+  instances_.push_back(std::make_unique<Instance>(Instance::Wiring{
+      .simulation = simulation_,
+      .log = log_,
+      .listener = *this,
+      .config = scenario_.engine,
+      .cost = *scenario_.cost,
+      .memory = scenario_.stage_memory,
+      .scheduler = policies.scheduler.at(scenario_.engine.scheduler).make(),
+      .speculation = scenario_.speculation ? &*scenario_.speculation : nullptr,
+      .seed = scenario_.seed,
+      .queue = policies.queue.at(scenario_.engine.queue_policy).make(queue_setup(scenario_)),
+      .faults = scenario_.faults,
+      .restart_delay = scenario_.cluster.restart_delay,
+      .index = static_cast<std::uint32_t>(instances_.size())}));
 }
 
 RunResult Cluster::run(std::span<const TimePoint> probes) {
   expect_faults();
+  if (autoscaler_ != nullptr) autoscaler_->start();
   watch_window();
   for (const TimePoint when : probes)
     simulation_.at(when, Phase::sample, [this] { depths_.push_back(queue_depth()); });
@@ -66,8 +74,9 @@ RunResult Cluster::run(std::span<const TimePoint> probes) {
   result.classes = scenario_.traffic.classes;
   const std::vector<InstanceStats> last = snapshot();
   for (std::size_t i = 0; i < instances_.size(); ++i) {
-    InstanceStats to = at_to_.empty() ? last[i] : at_to_[i];
-    InstanceStats from = at_from_.empty() ? InstanceStats{} : at_from_[i];
+    InstanceStats to = i < at_to_.size() ? at_to_[i] : at_to_.empty() ? last[i] : InstanceStats{};
+    // One that was started later than the window begins had done nothing then.
+    InstanceStats from = i < at_from_.size() ? at_from_[i] : InstanceStats{};
     // A window may reach beyond the last thing that happens.
     to.as_of = std::min(to.as_of, result.end);
     from.as_of = std::min(from.as_of, result.end);
@@ -77,6 +86,11 @@ RunResult Cluster::run(std::span<const TimePoint> probes) {
                                 .measured_from = from.as_of,
                                 .kv_blocks = instances_[i]->pool().total()});
   }
+  for (FaultResult& fault : faults_)
+    if (fault.fault.kind == FaultKind::straggler)
+      fault.happened = fault.fault.replica < instances_.size() && fault.fault.at < result.end;
+  result.faults = std::move(faults_);
+  if (autoscaler_ != nullptr) result.fleet = std::move(autoscaler_->result());
   result.log = std::move(log_);
   result.depths = std::move(depths_);
   return result;
@@ -123,7 +137,7 @@ void Cluster::arrive(std::size_t source, const traffic::Arrival& arrival) {
 
 void Cluster::send(std::uint32_t request) {
   if (clients_ != nullptr) clients_->sent(request);
-  if (admission_ == nullptr && instances_.size() == 1) {
+  if (admission_ == nullptr && instances_.size() == 1 && autoscaler_ == nullptr) {
     place(0, request);  // There is nothing to decide.
     return;
   }
@@ -139,7 +153,7 @@ void Cluster::look_at_replicas() {
   views_.clear();
   for (const bool any : {false, true}) {
     for (std::size_t i = 0; i < instances_.size(); ++i)
-      if (any || instances_[i]->up()) {
+      if ((any || instances_[i]->up()) && (autoscaler_ == nullptr || autoscaler_->serves(i))) {
         candidates_.push_back(i);
         views_.push_back(instances_[i]->view());
       }
@@ -191,6 +205,7 @@ void Cluster::lose_attempt(RequestRecord& record) {
 
 void Cluster::crashed(std::uint32_t request, Outcome loss) {
   RequestRecord& record = log_.records[request];
+  if (autoscaler_ != nullptr) autoscaler_->left(record.instance);
   const std::int64_t by_client = clients_ == nullptr ? 0 : clients_->retries_so_far(request);
   if (!scenario_.cluster.retry_after_oom ||
       record.retries - by_client >= scenario_.cluster.max_retries) {
@@ -243,6 +258,7 @@ void Cluster::ended(std::uint32_t request) {
   ++ended_;
   in_system_.add(record.finish, -1);
   if (clients_ != nullptr) clients_->ended(request);
+  if (autoscaler_ != nullptr) autoscaler_->left(record.instance);
   if (const auto next = scenario_.traffic.sources[source]->finished(
           {record.finish, record.session, record.outcome == Outcome::completed})) {
     ++coming_;
@@ -256,17 +272,23 @@ void Cluster::ended(std::uint32_t request) {
 
 void Cluster::expect_faults() {
   for (const Fault& fault : scenario_.faults) {
+    const std::size_t i = faults_.size();
+    faults_.push_back({.fault = fault});
+    crashes_to_come_.emplace_back();
     if (fault.kind != FaultKind::instance_crash) continue;
-    const std::size_t i = crashes_to_come_.size();
-    crashes_to_come_.push_back(simulation_.at(fault.at, Phase::completion, [this, i, &fault] {
+    crashes_to_come_[i] = simulation_.at(fault.at, Phase::completion, [this, i] {
       crashes_to_come_[i].reset();
-      instances_[fault.replica]->fail(fault.restart);
-    }));
+      const Fault& crash = faults_[i].fault;
+      if (autoscaler_ != nullptr && !autoscaler_->exists(crash.replica)) return;
+      faults_[i].happened = true;
+      instances_[crash.replica]->fail(crash.restart);
+    });
   }
 }
 
 void Cluster::close_if_over() {
   if (coming_ > 0 || ended_ < offered_) return;
+  if (autoscaler_ != nullptr) autoscaler_->stop();
   for (auto& crash : crashes_to_come_)
     if (crash) simulation_.cancel(*std::exchange(crash, std::nullopt));
   if (!scenario_.faults.empty())

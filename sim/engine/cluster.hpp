@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "sim/engine/autoscaler.hpp"
 #include "sim/engine/client.hpp"
 #include "sim/engine/instance.hpp"
 #include "sim/engine/run.hpp"
@@ -39,6 +40,7 @@ class Cluster final : private InstanceListener, private ClientListener {
   void ended(std::uint32_t request);
   void completed(std::uint32_t request) override;
   void crashed(std::uint32_t request, Outcome loss) override;
+  void add_instance();
   void expect_faults();
   void close_if_over();
   [[nodiscard]] std::vector<InstanceStats> snapshot() const;
@@ -55,10 +57,12 @@ class Cluster final : private InstanceListener, private ClientListener {
   std::unique_ptr<Router> router_;
   std::unique_ptr<Clients> clients_;  ///< Null when all of them wait for as long as it takes.
   std::vector<std::unique_ptr<Instance>> instances_;
+  std::unique_ptr<Autoscaler> autoscaler_;  ///< Null when all instances serve all the time.
   std::vector<std::size_t> candidates_;  ///< Instances the router may choose, per call.
   std::vector<ReplicaView> views_;
   stats::TimeAverage in_system_;
   std::vector<std::optional<Simulation::EventId>> crashes_to_come_;
+  std::vector<FaultResult> faults_;
   std::uint64_t coming_ = 0;  ///< Arrivals in the event set.
   std::uint64_t offered_ = 0;
   std::uint64_t ended_ = 0;

@@ -30,6 +30,12 @@ struct Fault {
   double slowdown = 1.0;
 };
 
+/// A fault after a run, and whether it happened: the replica was there, and requests were to come.
+struct FaultResult {
+  Fault fault;
+  bool happened = false;
+};
+
 /// By how much the GPUs of a replica are slower at `now` than their prices: the product over the
 /// stragglers of that time, 1 without one. O(faults).
 [[nodiscard]] double slowdown(const std::vector<Fault>& faults, std::uint32_t replica,

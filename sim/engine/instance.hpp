@@ -58,6 +58,8 @@ class Instance final : private SchedulerView {
   void fail(Duration restart);
   /// Nothing will arrive any more: a replica that failed and has nothing to do stays down.
   void stop_restart();
+  /// It is taken out of service; when it comes back, it is another one. It must have no requests.
+  void forget_cache() { pool_.clear(); }
 
   /// Requests sent here that have not ended.
   [[nodiscard]] std::int64_t outstanding() const { return outstanding_; }

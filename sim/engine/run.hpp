@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -37,6 +38,8 @@ struct RunResult {
   std::uint64_t events = 0;
   std::uint64_t fingerprint = 0;  ///< Of the order of all events.
   AuditReport audit;
+  std::vector<FaultResult> faults;   ///< In the order of the scenario.
+  std::optional<FleetResult> fleet;  ///< With cluster.autoscale.
   std::vector<QueueDepth> depths;  ///< One per probe, in their order.
 };
 

@@ -68,6 +68,7 @@ ClusterConfig read_cluster(Reader& cluster, const Policies& policies) {
                    "retry") == "retry";
   config.max_retries = cluster.integer(
       {"max_retries", "Attempts after the first one before a request is lost."}, {0, 1000}, 3);
+  config.autoscale = read_autoscale(cluster, config.replicas);
   return config;
 }
 
@@ -177,8 +178,9 @@ void read(Scenario& scenario, config::Document& document) {
   scenario.cluster = read_cluster(cluster, policies);
   cluster.finish();
   mistakes.cluster = document.mistakes() != before;
-  scenario.faults =
-      read_faults(root, scenario.cluster.replicas, scenario.cluster.restart_delay);
+  const auto& autoscale = scenario.cluster.autoscale;
+  scenario.faults = read_faults(root, autoscale ? autoscale->max : scenario.cluster.replicas,
+                                scenario.cluster.restart_delay);
   scenario.measure = read_measure(root);
   scenario.asserts =
       root.texts({"assert", "Conditions on metrics; exit code 1 when one fails."}, true);
@@ -221,6 +223,15 @@ Scenario build(config::Node root, const ScenarioOptions& options) {
 }
 
 }  // namespace
+
+Duration Scenario::provisioning() const {
+  const AutoscaleConfig& config = cluster.autoscale.value();
+  if (!config.weights_bandwidth) return config.cold_start;
+  Bytes weights;
+  for (const MemoryPlan& stage : stage_memory)
+    weights += static_cast<double>(cluster.parallelism.stage_gpus()) * stage.weights;
+  return config.cold_start + to_duration(weights / *config.weights_bandwidth);
+}
 
 Scenario load_scenario(const std::string& path, const ScenarioOptions& options) {
   return build(config::load_yaml(path), options);

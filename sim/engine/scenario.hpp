@@ -9,6 +9,7 @@
 #include "hwmodels/network/network.hpp"
 #include "hwmodels/replica_cost.hpp"
 #include "sim/config/reader.hpp"
+#include "sim/engine/autoscale_config.hpp"
 #include "sim/engine/engine_config.hpp"
 #include "sim/engine/faults.hpp"
 #include "sim/engine/memory_plan.hpp"
@@ -32,6 +33,7 @@ struct ClusterConfig {
   Duration restart_delay{};
   bool retry_after_oom = true;
   std::int64_t max_retries = 0;
+  std::optional<AutoscaleConfig> autoscale;
 };
 
 /// The requests that metrics are about: those that arrive in [from, to).
@@ -52,6 +54,8 @@ struct Scenario {
   std::shared_ptr<const hw::ReplicaCost> cost;
   std::vector<MemoryPlan> stage_memory;  ///< Of each stage of the pipeline.
   MemoryPlan memory;                     ///< Of the fullest one.
+  /// Of a new replica, loading its weights included.
+  [[nodiscard]] Duration provisioning() const;
   std::optional<SpeculationConfig> speculation;
   traffic::Traffic traffic;
   std::vector<Fault> faults;

@@ -195,6 +195,21 @@ std::string traffic_counts(const Summary& summary) {
   return out;
 }
 
+std::string fleet_life(const Summary& summary) {
+  std::string out;
+  if (summary.fleet) {
+    const auto text = [&](std::string_view key) { return text_of(summary.fleet_figures, key); };
+    out += fmt::format("fleet: {} replicas in the mean, {} to {}; {} up, {} down, {} GPU hours\n",
+                       text("mean_replicas"), text("least_replicas"), text("most_replicas"),
+                       text("scale_ups"), text("scale_downs"), text("gpu_hours"));
+  }
+  if (!summary.faults.empty())
+    out += fmt::format("faults: {} of {} happened\n",
+                       std::ranges::count_if(summary.faults, &FaultResult::happened),
+                       summary.faults.size());
+  return out;
+}
+
 std::string console_text(const Summary& summary) {
   const ClassSummary& all = *summary.find_class("all");
   std::string out = title(" Serving Benchmark Result ", '=');
@@ -203,7 +218,7 @@ std::string console_text(const Summary& summary) {
   out += '\n' + instance_table(summary) + '\n' + ledger(summary) + '\n';
   out += fmt::format("engine: {} ({}), scheduler {}; seed {}\n", summary.engine.preset,
                      summary.engine.modelled, summary.engine.scheduler, summary.seed);
-  out += traffic_counts(summary);
+  out += traffic_counts(summary) + fleet_life(summary);
   out += fmt::format("prices: {} of GPU time outside the measured grid{}\n",
                      percent(summary.off_grid_fraction), off_grid_operators(summary));
   out += audit_verdict(summary.audit);

@@ -10,6 +10,12 @@ namespace tokenline::report {
 namespace {
 
 constexpr std::string_view instances = "instances";
+constexpr std::string_view fleet = "fleet";
+
+std::vector<std::string> keys_of(std::string_view scope) {
+  if (scope == instances) return instance_figure_keys();
+  return scope == fleet ? fleet_figure_keys() : class_figure_keys();
+}
 
 Figure over_instances(const Summary& summary, std::string_view key) {
   Figure result{.key = std::string(key), .value = {}, .whole = true};
@@ -46,17 +52,20 @@ std::optional<MetricMistake> metric_mistake(std::string_view path,
                                             std::span<const std::string> classes) {
   const std::string_view scope = scope_of(path);
   const std::string_view key = key_of(path);
-  std::vector<std::string> scopes{"all", std::string(instances)};
+  std::vector<std::string> scopes{"all", std::string(instances), std::string(fleet)};
   scopes.insert(scopes.begin() + 1, classes.begin(), classes.end());
   if (key.empty())
     return MetricMistake{fmt::format("'{}' names no metric", path),
                          "write <class>.<metric> or instances.<metric>, as in all.p99_ttft_ms"};
   if (std::ranges::find(scopes, scope) == scopes.end())
     return MetricMistake{fmt::format("no class '{}'", scope), config::suggestion(scope, scopes)};
-  const auto keys = scope == instances ? instance_figure_keys() : class_figure_keys();
+  const auto keys = keys_of(scope);
   if (std::ranges::find(keys, key) == keys.end())
     return MetricMistake{
-        fmt::format("no metric '{}' of {}", key, scope == instances ? "instances" : "a class"),
+        fmt::format("no metric '{}' of {}", key,
+                    scope == instances ? "instances"
+                    : scope == fleet   ? "the fleet"
+                                       : "a class"),
         config::suggestion(key, keys)};
   return std::nullopt;
 }
@@ -64,6 +73,10 @@ std::optional<MetricMistake> metric_mistake(std::string_view path,
 Figure metric(const Summary& summary, std::string_view path) {
   const std::string_view scope = scope_of(path);
   if (scope == instances) return over_instances(summary, key_of(path));
+  if (scope == fleet) {
+    const Figure* figure = summary.fleet_figures.find(key_of(path));
+    return figure == nullptr ? Figure{.key = std::string(key_of(path)), .value = {}} : *figure;
+  }
   const ClassSummary* of_class = summary.find_class(scope);
   TOKENLINE_CHECK(of_class != nullptr, "no class '{}'", scope);
   const Figure* figure = of_class->figures.find(key_of(path));

@@ -97,6 +97,33 @@ std::vector<std::string> instance_figure_keys() {
   return summarize_instance({}, {}).figures.keys();
 }
 
+Figures summarize_fleet(const FleetResult& fleet, std::int64_t gpus, TimePoint end) {
+  double serving = 0.0;
+  double paid = 0.0;
+  std::int64_t most = 0;
+  std::int64_t least = fleet.sizes.empty() ? 0 : fleet.sizes.front().serving;
+  for (std::size_t i = 0; i < fleet.sizes.size(); ++i) {
+    const FleetSize& size = fleet.sizes[i];
+    const TimePoint until = i + 1 < fleet.sizes.size() ? fleet.sizes[i + 1].when : end;
+    const double seconds = to_seconds(until - size.when).value();
+    serving += seconds * static_cast<double>(size.serving);
+    paid += seconds * static_cast<double>(size.serving + size.starting + size.draining);
+    most = std::max(most, size.serving);
+    least = std::min(least, size.serving);
+  }
+  const double run = to_seconds(end - TimePoint{}).value();
+  Figures figures;
+  figures.amount("mean_replicas", ratio(serving, run));
+  figures.count("least_replicas", least);
+  figures.count("most_replicas", most);
+  figures.count("scale_ups", fleet.scale_ups);
+  figures.count("scale_downs", fleet.scale_downs);
+  figures.amount("gpu_hours", paid * static_cast<double>(gpus) / 3600.0);
+  return figures;
+}
+
+std::vector<std::string> fleet_figure_keys() { return summarize_fleet({}, 1, {}).keys(); }
+
 const ClassSummary* Summary::find_class(std::string_view name) const {
   const auto found = std::ranges::find(classes, name, &ClassSummary::name);
   return found == classes.end() ? nullptr : &*found;
@@ -127,6 +154,9 @@ Summary summarize(const Scenario& scenario, const RunResult& run) {
     summary.instances.push_back(summarize_instance(instance, hardware));
   add_off_grid(summary, run.instances);
   add_traffic(summary, scenario.traffic);
+  summary.faults = run.faults;
+  summary.fleet = run.fleet;
+  if (run.fleet) summary.fleet_figures = summarize_fleet(*run.fleet, hardware.gpus, run.end);
   summary.audit = run.audit;
   return summary;
 }

@@ -37,6 +37,12 @@ struct ReplicaHardware {
 /// The keys of InstanceSummary::figures.
 [[nodiscard]] std::vector<std::string> instance_figure_keys();
 
+/// What autoscaling came to, over the whole run. `gpus` share a replica.
+[[nodiscard]] Figures summarize_fleet(const FleetResult& fleet, std::int64_t gpus, TimePoint end);
+
+/// The keys of summarize_fleet().
+[[nodiscard]] std::vector<std::string> fleet_figure_keys();
+
 /// A condition of the scenario's `assert:` and what became of it.
 struct AssertResult {
   std::string condition;
@@ -63,6 +69,9 @@ struct Summary {
   /// of conversations, over all sources.
   std::vector<std::pair<std::string, std::int64_t>> left_out;
   std::vector<std::pair<std::string, std::int64_t>> sessions;
+  std::vector<FaultResult> faults;
+  std::optional<FleetResult> fleet;  ///< With cluster.autoscale,
+  Figures fleet_figures;             ///< and empty without.
   AuditReport audit;
   std::vector<AssertResult> asserts;
 

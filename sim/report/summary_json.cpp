@@ -52,6 +52,26 @@ Json counts(const std::vector<std::pair<std::string, std::int64_t>>& all) {
   return object;
 }
 
+Json faults(const std::vector<FaultResult>& all) {
+  Json list = Json::array();
+  for (const FaultResult& fault : all)
+    list.push_back({{"kind", name(fault.fault.kind)},
+                    {"replica", fault.fault.replica},
+                    {"at_s", to_seconds(fault.fault.at - TimePoint{}).value()},
+                    {"happened", fault.happened}});
+  return list;
+}
+
+Json sizes(const FleetResult& fleet) {
+  Json list = Json::array();
+  for (const FleetSize& size : fleet.sizes)
+    list.push_back({{"at_s", to_seconds(size.when - TimePoint{}).value()},
+                    {"serving", size.serving},
+                    {"starting", size.starting},
+                    {"draining", size.draining}});
+  return list;
+}
+
 Json audit(const AuditReport& report) {
   Json checks = Json::array();
   for (const AuditCheck& check : report.checks)
@@ -92,6 +112,12 @@ std::string summary_json(const Summary& summary) {
                      {"decode_attention", name(summary.engine.decode_attention)}};
   root["traffic"] = {{"left_out", counts(summary.left_out)},
                      {"sessions", counts(summary.sessions)}};
+  if (!summary.faults.empty()) root["faults"] = faults(summary.faults);
+  if (summary.fleet) {
+    root["fleet"] = Json::object();
+    add(root["fleet"], summary.fleet_figures);
+    root["fleet"]["sizes"] = sizes(*summary.fleet);
+  }
   root["audit"] = audit(summary.audit);
   root["asserts"] = Json::array();
   for (const AssertResult& result : summary.asserts)

@@ -9,7 +9,7 @@ constexpr config::Range<double> patience{1e-3, 1e6};
 /// retries, after 0.5 s · 2^n, at most 8 s, less up to a quarter of it.
 void read_retry(config::Reader& section, Client& client) {
   client.attempts = section.integer(
-      {"attempts", "How often a request is sent at most, the first time included."}, {2, 1000}, 3);
+      {"attempts", "How often a request is sent at most, the first time included."}, {1, 1000}, 3);
   client.backoff = to_duration(section.seconds(
       {"backoff", "Pause before the second attempt; it doubles with each further one."}, {0.0, 1e6},
       "0.5 s"));

@@ -44,7 +44,11 @@ cluster: {gpu: h100_sxm, replicas: 2, router: round_robin, tensor_parallel_size:
           attention_data_parallel_size: 1, expert_parallel_size: 1,
           context_parallel_size: 2,
           network: {node: hgx_h100, nodes: 2, gpus_per_node: 4, fabric: roce_400g},
-          restart_delay: 5 s, on_oom: lose, max_retries: 0}
+          restart_delay: 5 s, on_oom: lose, max_retries: 0,
+          autoscale: {min: 1, max: 3, metric: kv_usage, target: 0.5, interval: 1 s, tolerance: 0.2,
+                      scale_down_stabilization: 9 s,
+                      cold_start: {node: 1 s, image: 1 s, weights_bandwidth: 10 GB/s, compile: 1 s,
+                                   graph_capture: 1 s, warm_up: 1 s}}}
 faults:
   - {kind: instance_crash, replica: 1, at: 3 s, restart: 1 s}
   - {kind: straggler, replica: 0, from: 2 s, to: 4 s, slowdown: 1.5}
