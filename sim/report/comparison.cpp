@@ -79,7 +79,7 @@ bool before(std::optional<double> a, std::optional<double> b, bool descending) {
 
 Figure VariantResult::figure(const std::string& path) const {
   const std::string_view scope = scope_of(path);
-  if (scope != "instances" && summary.find_class(scope) == nullptr)
+  if (scope != "instances" && scope != "fleet" && summary.find_class(scope) == nullptr)
     return {.key = std::string(key_of(path)), .value = {}, .whole = false};
   return metric(summary, path);
 }

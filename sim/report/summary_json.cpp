@@ -52,12 +52,16 @@ Json counts(const std::vector<std::pair<std::string, std::int64_t>>& all) {
   return object;
 }
 
+double seconds(TimePoint when) {
+  return static_cast<double>(when.time_since_epoch().count()) / 1e9;
+}
+
 Json faults(const std::vector<FaultResult>& all) {
   Json list = Json::array();
   for (const FaultResult& fault : all)
     list.push_back({{"kind", name(fault.fault.kind)},
                     {"replica", fault.fault.replica},
-                    {"at_s", to_seconds(fault.fault.at - TimePoint{}).value()},
+                    {"at_s", seconds(fault.fault.at)},
                     {"happened", fault.happened}});
   return list;
 }
@@ -65,7 +69,7 @@ Json faults(const std::vector<FaultResult>& all) {
 Json sizes(const FleetResult& fleet) {
   Json list = Json::array();
   for (const FleetSize& size : fleet.sizes)
-    list.push_back({{"at_s", to_seconds(size.when - TimePoint{}).value()},
+    list.push_back({{"at_s", seconds(size.when)},
                     {"serving", size.serving},
                     {"starting", size.starting},
                     {"draining", size.draining}});

@@ -51,7 +51,7 @@ TEST_CASE("every scenario passes its audit and keeps its asserts", "[scenario]")
   for (const std::string& file : files) {
     INFO(file);
     const Ran ran = run_file(file, shortened(file));
-    CHECK(ran["all.completed"] > 0);
+    CHECK(ran.requests_csv.find(",completed,") != std::string::npos);
     for (const report::AssertResult& result : ran.summary.asserts) {
       INFO(result.condition << " is " << result.value.value_or(-1));
       CHECK(result.passed);
