@@ -203,7 +203,6 @@ class Instance final : private SchedulerView {
 
   Simulation& simulation_;
   RequestLog& log_;
-  RequestRecord nobody_;  ///< Where it is written what became of requests given up.
   InstanceListener& listener_;
   const EngineConfig& config_;
   const hw::ReplicaCost& cost_;
@@ -265,6 +264,7 @@ class Instance final : private SchedulerView {
 
   InstanceStats stats_;
   Duration prefill_time_{};  ///< ReplicaView::prefill_time.
+  RequestRecord nobody_;     ///< Where it is written what became of requests given up.
 };
 
 }  // namespace tokenline

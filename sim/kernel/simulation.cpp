@@ -61,7 +61,8 @@ Simulation::Key Simulation::pop() {
 bool Simulation::step() {
   while (!heap_.empty()) {
     const Key key = pop();
-    const Action action = std::exchange(slots_[key.slot].action, nullptr);
+    Action action;
+    action.swap(slots_[key.slot].action);
     if (action == nullptr) continue;  // It was cancelled.
     record(key.when, key.phase, key.sequence);
     action();

@@ -205,7 +205,7 @@ TEST_CASE("faults and fleets are reported where there are any", "[report]") {
   CHECK(json["fleet"]["most_replicas"] == 1);
   CHECK(json["fleet"]["sizes"][0]["serving"] == 1);
   CHECK_THAT(console_text(summary),
-             Contains("faults: 1 of 2 happened") && Contains("fleet: 1 replicas in the mean"));
+             Contains("faults: 1 of 2 happened") && Contains("fleet: 1.000 replicas in the mean"));
 }
 
 TEST_CASE("the digest of the configuration is that of its resolved text", "[report]") {
