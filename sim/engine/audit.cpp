@@ -52,7 +52,8 @@ std::int64_t over(const AuditInput& input, std::int64_t InstanceStats::* counter
 AuditCheck requests_conserved(const AuditInput& input, const Totals& t) {
   std::int64_t outstanding = 0;
   for (const AuditedInstance& instance : input.instances) outstanding += instance.outstanding;
-  std::string how = input.rejected > 0 ? fmt::format(" ({} refused at the door)", input.rejected) : "";
+  std::string how =
+      input.rejected > 0 ? fmt::format(" ({} refused at the door)", input.rejected) : "";
   if (input.timed_out > 0) how += fmt::format(" ({} given up by clients)", input.timed_out);
   return {.id = "A1",
           .name = "requests are conserved",
@@ -60,8 +61,8 @@ AuditCheck requests_conserved(const AuditInput& input, const Totals& t) {
                     t.in_flight == 0 && outstanding == 0 && t.rejected == input.rejected &&
                     t.timed_out == input.timed_out &&
                     t.completed + t.lost + t.rejected + t.timed_out == input.offered,
-          .details = fmt::format("{} offered, {} ended{}, {} left", input.offered, input.ended,
-                                 how, outstanding)};
+          .details = fmt::format("{} offered, {} ended{}, {} left", input.offered, input.ended, how,
+                                 outstanding)};
 }
 
 std::string_view and_given_up(const AuditInput& input) {
@@ -86,8 +87,8 @@ AuditCheck kv_conserved(const AuditInput& input, const Totals& t) {
   return {.id = "A3",
           .name = "KV entries are conserved",
           .passed = written == t.kv_tokens + thrown_away + lost,
-          .details = fmt::format("{} written, {} needed, {} preempted, {} lost in crashes{}", written,
-                                 t.kv_tokens, thrown_away, lost, and_given_up(input))};
+          .details = fmt::format("{} written, {} needed, {} preempted, {} lost in crashes{}",
+                                 written, t.kv_tokens, thrown_away, lost, and_given_up(input))};
 }
 
 AuditCheck blocks_conserved(const AuditInput& input) {
@@ -135,8 +136,7 @@ AuditCheck memory_bounded(const AuditInput& input) {
     const InstanceStats& stats = instance.stats;
     peak = std::max(peak, stats.hbm_peak / instance.hbm_capacity);
     passed = passed && stats.hbm_peak <= instance.hbm_capacity &&
-             (stats.hbm_peak_asked > instance.hbm_capacity) ==
-                 (stats.restarts > stats.failures);
+             (stats.hbm_peak_asked > instance.hbm_capacity) == (stats.restarts > stats.failures);
   }
   return {.id = "A8",
           .name = "HBM is never exceeded silently",

@@ -51,8 +51,7 @@ std::optional<AutoscaleConfig> read_autoscale(config::Reader& cluster, std::int6
       {"tolerance", "Nothing changes while the metric is so near to its target, as a share."},
       {0.0, 1.0}, 0.1);
   config.stabilization = to_duration(section->seconds(
-      {"scale_down_stabilization",
-       "Replicas go only when more have not been wanted for so long."},
+      {"scale_down_stabilization", "Replicas go only when more have not been wanted for so long."},
       {0.0, 86'400.0}, "300 s"));
   config::Reader cold_start = section->section(
       {"cold_start", "What passes from the decision until a new replica serves: a sum."});

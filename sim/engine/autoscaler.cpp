@@ -21,8 +21,8 @@ std::int64_t HorizontalScale::desired(TimePoint now, std::int64_t current, doubl
   return std::min(most, current);
 }
 
-Autoscaler::Autoscaler(Simulation& simulation, const AutoscaleConfig& config,
-                       Duration provisioning, Instances& instances, std::function<void()> add)
+Autoscaler::Autoscaler(Simulation& simulation, const AutoscaleConfig& config, Duration provisioning,
+                       Instances& instances, std::function<void()> add)
     : simulation_(simulation),
       config_(config),
       provisioning_(provisioning),
@@ -47,9 +47,7 @@ void Autoscaler::stop() {
     if (readiness) simulation_.cancel(*std::exchange(readiness, std::nullopt));
 }
 
-std::int64_t Autoscaler::count(State state) const {
-  return std::ranges::count(states_, state);
-}
+std::int64_t Autoscaler::count(State state) const { return std::ranges::count(states_, state); }
 
 double Autoscaler::total() const {
   double sum = 0.0;
@@ -82,8 +80,8 @@ void Autoscaler::look() {
 }
 
 void Autoscaler::order() {
-  auto place = static_cast<std::size_t>(std::ranges::find(states_, State::absent) -
-                                        states_.begin());
+  auto place =
+      static_cast<std::size_t>(std::ranges::find(states_, State::absent) - states_.begin());
   if (place == states_.size()) {
     add_();
     states_.push_back(State::absent);

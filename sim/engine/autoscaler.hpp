@@ -74,7 +74,7 @@ class Autoscaler {
   Instances& instances_;
   std::function<void()> add_;
   HorizontalScale scale_;
-  std::vector<State> states_;                                 ///< By instance.
+  std::vector<State> states_;                                  ///< By instance.
   std::vector<std::optional<Simulation::EventId>> readiness_;  ///< Of those that start.
   std::optional<Simulation::EventId> next_look_;
   FleetResult result_;

@@ -70,7 +70,8 @@ class Clients {
 };
 
 /// The pause of a client of the class before its `retry`-th retry (the first is 1) of the request
-/// that is number `class_number` of it. A function of its arguments, so that no schedule changes it.
+/// that is number `class_number` of it. A function of its arguments, so that no schedule changes
+/// it.
 [[nodiscard]] Duration retry_pause(const traffic::RequestClass& request_class, std::uint64_t seed,
                                    std::uint32_t class_number, std::int64_t retry);
 

@@ -58,7 +58,7 @@ class Cluster final : private InstanceListener, private ClientListener {
   std::unique_ptr<Clients> clients_;  ///< Null when all of them wait for as long as it takes.
   std::vector<std::unique_ptr<Instance>> instances_;
   std::unique_ptr<Autoscaler> autoscaler_;  ///< Null when all instances serve all the time.
-  std::vector<std::size_t> candidates_;  ///< Instances the router may choose, per call.
+  std::vector<std::size_t> candidates_;     ///< Instances the router may choose, per call.
   std::vector<ReplicaView> views_;
   stats::TimeAverage in_system_;
   std::vector<std::optional<Simulation::EventId>> crashes_to_come_;

@@ -239,10 +239,10 @@ class Instance final : private SchedulerView {
   std::vector<std::uint32_t> idle_;      ///< The others, the first to become idle first.
   std::optional<Simulation::EventId> event_;  ///< The one in the set.
   Simulation::EventId recovery_;              ///< While it is down: when that ends.
-  std::optional<TimePoint> decide_at_;   ///< The next decision, but for what arrives.
-  TimePoint host_free_{};                ///< When the host has dealt with the last step.
-  std::vector<double> layer_shares_;     ///< Of each stage.
-  std::vector<TimePoint> stage_free_;    ///< When a stage has computed all steps given to it.
+  std::optional<TimePoint> decide_at_;        ///< The next decision, but for what arrives.
+  TimePoint host_free_{};                     ///< When the host has dealt with the last step.
+  std::vector<double> layer_shares_;          ///< Of each stage.
+  std::vector<TimePoint> stage_free_;         ///< When a stage has computed all steps given to it.
   bool down_ = false;
   TimePoint boundary_{};  ///< End of the last step under way, or of the last one; of a restart.
 

@@ -10,8 +10,8 @@ namespace tokenline {
 
 /// How a request ended. A modelled outcome is counted, never thrown and never dropped.
 enum class Outcome : std::uint8_t {
-  in_flight,  ///< Not ended yet.
-  completed,  ///< Every output token was delivered.
+  in_flight,   ///< Not ended yet.
+  completed,   ///< Every output token was delivered.
   lost_oom,    ///< Its instance ran out of memory and no retry was left.
   rejected,    ///< It was refused at the door, the last time that it was sent.
   timed_out,   ///< Its client gave up its last attempt.

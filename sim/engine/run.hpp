@@ -40,7 +40,7 @@ struct RunResult {
   AuditReport audit;
   std::vector<FaultResult> faults;   ///< In the order of the scenario.
   std::optional<FleetResult> fleet;  ///< With cluster.autoscale.
-  std::vector<QueueDepth> depths;  ///< One per probe, in their order.
+  std::vector<QueueDepth> depths;    ///< One per probe, in their order.
 };
 
 /// Simulates until every request has ended. The scenario's traffic is used up. The queues are

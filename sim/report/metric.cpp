@@ -61,12 +61,11 @@ std::optional<MetricMistake> metric_mistake(std::string_view path,
     return MetricMistake{fmt::format("no class '{}'", scope), config::suggestion(scope, scopes)};
   const auto keys = keys_of(scope);
   if (std::ranges::find(keys, key) == keys.end())
-    return MetricMistake{
-        fmt::format("no metric '{}' of {}", key,
-                    scope == instances ? "instances"
-                    : scope == fleet   ? "the fleet"
-                                       : "a class"),
-        config::suggestion(key, keys)};
+    return MetricMistake{fmt::format("no metric '{}' of {}", key,
+                                     scope == instances ? "instances"
+                                     : scope == fleet   ? "the fleet"
+                                                        : "a class"),
+                         config::suggestion(key, keys)};
   return std::nullopt;
 }
 

@@ -257,3 +257,33 @@ TEST_CASE("nothing is found again without a preemption, or in memory that is not
   });
   CHECK(seen > sample(100));
 }
+
+TEST_CASE("a fleet that comes and goes ends every request, whatever else goes wrong", "[engine]") {
+  int grown = 0;
+  int shrunk = 0;
+  int i = 0;
+  for_scenarios(150, [&](const std::string& yaml) {
+    const std::vector<std::string> metrics{"queue_length", "running_requests", "kv_usage"};
+    const std::string& metric = metrics[static_cast<std::size_t>(i++) % metrics.size()];
+    const RunResult result = run_text(
+        yaml,
+        {fmt::format("cluster.autoscale={{min: 1, max: 4, metric: {}, target: {}, interval: 20 "
+                     "ms, scale_down_stabilization: 30 ms, cold_start: {{node: 15 ms}}}}",
+                     metric, metric == "kv_usage" ? 0.3 : 2.0)});
+    for (const AuditCheck& check : result.audit.checks) {
+      INFO(check.id << " " << check.details);
+      REQUIRE(check.passed);
+    }
+    REQUIRE(result.fleet.has_value());
+    std::int64_t size = result.fleet->sizes.front().serving;
+    for (const FleetSize& at : result.fleet->sizes) {
+      REQUIRE(at.serving >= 1);
+      REQUIRE(at.serving + at.starting <= 4);
+      grown += at.serving > size;
+      shrunk += at.serving < size;
+      size = at.serving;
+    }
+  });
+  CHECK(grown >= sample(30));
+  CHECK(shrunk >= sample(30));
+}

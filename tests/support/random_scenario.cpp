@@ -237,8 +237,9 @@ std::string draw_faults(Dice& dice, std::int64_t replicas) {
     } else {
       const std::int64_t from = dice.between(0, 300);
       const std::int64_t to = from + dice.between(1, 500);
-      yaml += fmt::format("  - {{kind: straggler, replica: {}, from: {} ms, to: {} ms, slowdown: {}}}\n",
-                          replica, from, to, dice.among({1.5, 3.0}));
+      yaml += fmt::format(
+          "  - {{kind: straggler, replica: {}, from: {} ms, to: {} ms, slowdown: {}}}\n", replica,
+          from, to, dice.among({1.5, 3.0}));
     }
   }
   return yaml;

@@ -26,8 +26,7 @@ class SlowCluster {
                .events = events_,
                .run = run_,
                .completed = [this](std::uint32_t request) { ended(request); },
-               .crashed = [this](std::uint32_t request,
-                                 Outcome loss) { crashed(request, loss); }} {
+               .crashed = [this](std::uint32_t request, Outcome loss) { crashed(request, loss); }} {
     run_.token_gaps.resize(scenario.traffic.classes.size());
     for (std::int64_t i = 0; i < scenario.cluster.replicas; ++i)
       replicas_.push_back(std::make_unique<SlowReplica>(world_, static_cast<std::uint32_t>(i)));
@@ -154,13 +153,13 @@ class SlowCluster {
     }
     if (again) {
       ++record.retries;
-      events_.at(events_.now() + retry_pause(its, scenario_.seed, record.class_number,
-                                             attempt.number),
-                 Phase::arrival, [this, request] {
-                   forget(run_.records[request]);
-                   attempts_[request].failed = false;
-                   send(request);
-                 });
+      events_.at(
+          events_.now() + retry_pause(its, scenario_.seed, record.class_number, attempt.number),
+          Phase::arrival, [this, request] {
+            forget(run_.records[request]);
+            attempts_[request].failed = false;
+            send(request);
+          });
       return;
     }
     record.outcome = cause;
@@ -247,8 +246,8 @@ class SlowCluster {
   };
 
   Scenario& scenario_;
-  std::int64_t coming_ = 0;  ///< Arrivals expected.
-  std::vector<Attempt> attempts_;           ///< By request.
+  std::int64_t coming_ = 0;                  ///< Arrivals expected.
+  std::vector<Attempt> attempts_;            ///< By request.
   std::map<std::uint32_t, double> budgets_;  ///< By class.
   std::unique_ptr<AdmissionControl> admission_;
   std::unique_ptr<Router> router_;

@@ -128,8 +128,7 @@ void SlowReplica::launch(SlowStep& step) {
       step.waiting += stage_free_[i] - there;
       there = stage_free_[i];
     }
-    Duration time =
-        alone ? step.gpu : stage_price(i, shape, step);
+    Duration time = alone ? step.gpu : stage_price(i, shape, step);
     if (launched && !alone) {
       const double share = static_cast<double>(layers[i]) / static_cast<double>(model.layers);
       const Duration own = to_duration(share * engine.prompt_launch);

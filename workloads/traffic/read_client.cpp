@@ -15,18 +15,18 @@ void read_retry(config::Reader& section, Client& client) {
       "0.5 s"));
   client.max_backoff =
       to_duration(section.seconds({"max_backoff", "A pause is no longer."}, {0.0, 1e6}, "8 s"));
-  client.jitter = section.real(
-      {"jitter", "The share of a pause that is drawn at random: 0 none, 1 all of it."}, {0.0, 1.0},
-      0.25);
+  client.jitter =
+      section.real({"jitter", "The share of a pause that is drawn at random: 0 none, 1 all of it."},
+                   {0.0, 1.0}, 0.25);
   auto budget = section.optional_section(
       {"budget", "Stops retries while too many requests fail (gRPC's retry throttling)."});
   if (!budget) return;
-  client.budget = RetryBudget{
-      .max_tokens = budget->real(
-          {"max_tokens", "Each failed attempt takes one; no retry below half of them."},
-          {1.0, 1e6}),
-      .token_ratio = budget->real({"token_ratio", "What an answered request gives back."},
-                                  {1e-3, 1e3})};
+  client.budget =
+      RetryBudget{.max_tokens = budget->real(
+                      {"max_tokens", "Each failed attempt takes one; no retry below half of them."},
+                      {1.0, 1e6}),
+                  .token_ratio = budget->real(
+                      {"token_ratio", "What an answered request gives back."}, {1e-3, 1e3})};
   budget->finish();
 }
 
@@ -38,7 +38,8 @@ Client read_client(config::Reader& entry) {
     const auto seconds = entry.optional_seconds(key, patience);
     return seconds ? std::optional(to_duration(*seconds)) : std::nullopt;
   };
-  client.timeout = limit({"timeout", "Clients give an attempt up when its last token has not come."});
+  client.timeout =
+      limit({"timeout", "Clients give an attempt up when its last token has not come."});
   client.ttft_timeout =
       limit({"ttft_timeout", "Clients give an attempt up when its first token has not come."});
   entry.alternative("with timeout or ttft_timeout", client.timeout || client.ttft_timeout, [&] {

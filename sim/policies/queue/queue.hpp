@@ -37,10 +37,10 @@ struct QueueSetup {
 };
 
 /// The requests that a scheduler may admit, in the order in which it shall. Contract: the order
-/// changes by push(), pop(), remove() and served() alone, and pop() takes at(0); a push or pop is O(log n)
-/// in the requests; random draws are keyed by the request. Preempted requests go before all of it
-/// and are not in it. A policy without a queue of its own (null) keeps the order in which requests
-/// come.
+/// changes by push(), pop(), remove() and served() alone, and pop() takes at(0); a push or pop is
+/// O(log n) in the requests; random draws are keyed by the request. Preempted requests go before
+/// all of it and are not in it. A policy without a queue of its own (null) keeps the order in which
+/// requests come.
 class RequestQueue {
  public:
   virtual ~RequestQueue() = default;

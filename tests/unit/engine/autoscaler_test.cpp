@@ -114,9 +114,8 @@ TEST_CASE("a replica that goes ends what it has, and is given nothing more") {
             "    stop: 200 s",
             "node: 10 s"));
   const FleetResult& fleet = *result.fleet;
-  CHECK(std::ranges::all_of(result.log.records, [](const RequestRecord& r) {
-    return r.outcome == Outcome::completed;
-  }));
+  CHECK(std::ranges::all_of(
+      result.log.records, [](const RequestRecord& r) { return r.outcome == Outcome::completed; }));
   CHECK(fleet.scale_ups > 2);
   CHECK(fleet.scale_downs == fleet.scale_ups);
   CHECK(fleet.sizes.back().serving == 1);
@@ -130,10 +129,10 @@ TEST_CASE("a replica that goes ends what it has, and is given nothing more") {
 
 TEST_CASE("the cold start of a replica is the sum of its terms, the weights by their bandwidth") {
   const std::string quiet = "arrival: {process: constant, rate: 1/s}\n    num_prompts: 1";
-  const Scenario scenario =
-      fleet("metric: queue_length, target: 1", quiet,
-            "node: 60 s, image: 20 s, weights_bandwidth: 1 GB/s, compile: 70 s, graph_capture: 60 s, "
-            "warm_up: 30 s");
+  const Scenario scenario = fleet(
+      "metric: queue_length, target: 1", quiet,
+      "node: 60 s, image: 20 s, weights_bandwidth: 1 GB/s, compile: 70 s, graph_capture: 60 s, "
+      "warm_up: 30 s");
   // Llama-3.1-8B in bfloat16: 8.03 billion parameters, 16.06 GB.
   const double weights = to_seconds(scenario.provisioning()).value() - 240.0;
   CHECK(weights == Approx(16.06).epsilon(0.01));

@@ -1,4 +1,6 @@
 // Clients that do not wait for ever: time-outs, retries, budgets.
+#include "sim/engine/client.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "sim/engine/client.hpp"
 #include "sim/engine/run.hpp"
 
 using namespace tokenline;
@@ -69,16 +70,16 @@ TEST_CASE("ttft_timeout is about the first token alone") {
   CHECK(serve("    ttft_timeout: " + nanoseconds(first - 1ns) + "\n").log.records[0].outcome ==
         Outcome::timed_out);
   // Both: the first token came in time, the last one did not.
-  const RunResult both = serve("    ttft_timeout: " + nanoseconds(first) + "\n    timeout: " +
-                               nanoseconds(first + 1ms) + "\n");
+  const RunResult both = serve("    ttft_timeout: " + nanoseconds(first) +
+                               "\n    timeout: " + nanoseconds(first + 1ms) + "\n");
   CHECK(both.log.records[0].outcome == Outcome::timed_out);
   CHECK(both.log.records[0].e2el() == first + 1ms);
 }
 
 TEST_CASE("patience that is never tried changes nothing, and the end of a run is not its clock's") {
   const RunResult without = serve("", {"traffic.chat.num_prompts=200"});
-  const RunResult with = serve("    timeout: 1000 s\n" + retry("attempts: 5"),
-                               {"traffic.chat.num_prompts=200"});
+  const RunResult with =
+      serve("    timeout: 1000 s\n" + retry("attempts: 5"), {"traffic.chat.num_prompts=200"});
   CHECK(with.log.records == without.log.records);
   CHECK(with.end == without.end);
 }
@@ -174,12 +175,13 @@ TEST_CASE("a request sent again keeps its first arrival, and what came before is
 
 TEST_CASE("a client that was refused comes again") {
   // One request per second enters: of three at once the second and third do a second later each.
-  const std::vector<std::string> door{
-      "cluster.admission=token_bucket", "cluster.bucket_counts=requests", "cluster.bucket_rate=1/s",
-      "cluster.bucket_burst=1", "traffic.chat.num_prompts=3"};
+  const std::vector<std::string> door{"cluster.admission=token_bucket",
+                                      "cluster.bucket_counts=requests", "cluster.bucket_rate=1/s",
+                                      "cluster.bucket_burst=1", "traffic.chat.num_prompts=3"};
   const RunResult once = serve("", door);
   CHECK(count(once, Outcome::rejected) == 2);
-  const RunResult again = serve(retry("attempts: 4, backoff: 1 s, max_backoff: 1 s, jitter: 0"), door);
+  const RunResult again =
+      serve(retry("attempts: 4, backoff: 1 s, max_backoff: 1 s, jitter: 0"), door);
   CHECK(count(again, Outcome::completed) == 3);
   CHECK(again.log.records[0].retries == 0);
   CHECK(again.log.records[1].retries == 1);

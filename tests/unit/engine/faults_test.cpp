@@ -19,7 +19,8 @@ using Overrides = std::vector<std::string>;
 /// Requests of 200 + 50 tokens for replicas whose host takes no time.
 RunResult serve(const std::string& arrival, int requests, const std::string& faults = "",
                 const Overrides& overrides = {}) {
-  const std::string yaml = fmt::format(R"(scenario: faults
+  const std::string yaml =
+      fmt::format(R"(scenario: faults
 model: llama-3.1-8b
 cluster: {{gpu: h100_sxm, restart_delay: 2 s}}
 engine: {{preset: vllm-v1, max_model_len: 1024, max_num_seqs: 32, max_num_batched_tokens: 2048,
@@ -33,8 +34,7 @@ engine: {{preset: vllm-v1, max_model_len: 1024, max_num_seqs: 32, max_num_batche
     prompt_tokens: 200
     output_tokens: 50
 )",
-                                       faults.empty() ? "" : "faults:\n" + faults, arrival,
-                                       requests);
+                  faults.empty() ? "" : "faults:\n" + faults, arrival, requests);
   Scenario scenario = parse_scenario("faults.yaml", yaml, {overrides});
   RunResult result = run(scenario);
   for (const AuditCheck& check : result.audit.checks) {
@@ -136,8 +136,7 @@ TEST_CASE("with one of N replicas down the others carry (N - 1) / N of the load 
 }
 
 TEST_CASE("a crash ends a restart that is under way and begins another") {
-  const RunResult result =
-      serve(loop, 200, crash(0, "1 s", "3 s") + crash(0, "2 s", "3 s"));
+  const RunResult result = serve(loop, 200, crash(0, "1 s", "3 s") + crash(0, "2 s", "3 s"));
   CHECK(result.instances[0].whole.restarts == 2);
   CHECK(result.instances[0].whole.down == 4s);
   CHECK(std::ranges::none_of(result.log.records, [](const RequestRecord& r) {
@@ -158,8 +157,9 @@ TEST_CASE("a fault after the last request has ended changes nothing") {
 }
 
 TEST_CASE("a fault names a replica that there is, and ends after it begins") {
-  CHECK_THROWS_WITH(serve(loop, 1, crash(1, "1 s", "3 s")),
-                    Catch::Contains("faults[0].replica") && Catch::Contains("there are 1 replicas"));
+  CHECK_THROWS_WITH(
+      serve(loop, 1, crash(1, "1 s", "3 s")),
+      Catch::Contains("faults[0].replica") && Catch::Contains("there are 1 replicas"));
   CHECK_THROWS_WITH(serve(loop, 1, straggler(0, "3 s", "3 s", 2.0)),
                     Catch::Contains("faults[0].to") && Catch::Contains("ends before it begins"));
   CHECK_THROWS_WITH(serve(loop, 1, "  - {kind: meteor, replica: 0, at: 1 s}\n"),

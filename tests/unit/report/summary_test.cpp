@@ -189,11 +189,11 @@ TEST_CASE("faults and fleets are reported where there are any", "[report]") {
   const Json without = Json::parse(summary_json(summarize(plain, nothing)));
   CHECK_FALSE(without.contains("faults"));
   CHECK_FALSE(without.contains("fleet"));
-  Scenario scenario = small(
-      {.overrides = {"faults=[{kind: instance_crash, replica: 0, at: 1 ms, restart: 10 ms}, "
-                     "{kind: instance_crash, replica: 0, at: 100000 s}]",
-                     "cluster.autoscale={min: 1, max: 2, metric: kv_usage, target: 0.5, "
-                     "cold_start: {}}"}});
+  Scenario scenario =
+      small({.overrides = {"faults=[{kind: instance_crash, replica: 0, at: 1 ms, restart: 10 ms}, "
+                           "{kind: instance_crash, replica: 0, at: 100000 s}]",
+                           "cluster.autoscale={min: 1, max: 2, metric: kv_usage, target: 0.5, "
+                           "cold_start: {}}"}});
   const RunResult result = run(scenario);
   const Summary summary = summarize(scenario, result);
   const Json json = Json::parse(summary_json(summary));
