@@ -254,6 +254,7 @@ class Instance final : private SchedulerView {
   std::vector<hw::Chunk> chunks_;
   std::vector<Duration> stage_times_;  ///< Of the step.
   /// What decoding one sequence takes, by its context, as far as asked: means of batches repeat.
+  /// Of a replica that is as fast as ever.
   std::vector<Duration> floors_;
 
   // Since the last decision.

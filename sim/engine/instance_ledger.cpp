@@ -126,7 +126,7 @@ Duration Instance::decode_floor(std::int64_t context) {
                           .chunks = {},
                           .sampled = tokens,
                           .decode_queries = tokens};
-  if (tokens > 1) return gpu_time(one);
+  if (tokens > 1 || slowdown_ != 1.0) return gpu_time(one);
   const auto i = static_cast<std::size_t>(context);
   if (i >= floors_.size()) floors_.resize(std::max(i + 1, 2 * floors_.size()), unknown);
   if (floors_[i] == unknown) floors_[i] = gpu_time(one);
