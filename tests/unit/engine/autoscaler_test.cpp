@@ -16,7 +16,13 @@ using namespace std::chrono_literals;
 namespace {
 
 AutoscaleConfig config_of(double target, std::int64_t min, std::int64_t max) {
-  return {.min = min, .max = max, .target = target, .interval = 15s, .stabilization = 300s};
+  AutoscaleConfig config;
+  config.min = min;
+  config.max = max;
+  config.target = target;
+  config.interval = 15s;
+  config.stabilization = 300s;
+  return config;
 }
 
 /// A fleet of one replica at the start; `autoscale` are further keys of the section.

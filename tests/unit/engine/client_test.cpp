@@ -42,7 +42,10 @@ std::string retry(const std::string& keys) { return "    retry: {" + keys + "}\n
 /// A class with the given retries.
 traffic::RequestClass with_retries(Duration backoff, Duration most, double jitter) {
   traffic::RequestClass its{.name = "chat", .slo = {}};
-  its.client = {.attempts = 100, .backoff = backoff, .max_backoff = most, .jitter = jitter};
+  its.client.attempts = 100;
+  its.client.backoff = backoff;
+  its.client.max_backoff = most;
+  its.client.jitter = jitter;
   return its;
 }
 
