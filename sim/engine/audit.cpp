@@ -174,6 +174,18 @@ AuditCheck gaps_counted(const AuditInput& input, const Totals& t) {
           .details = fmt::format("{} counted, {} between delivered tokens", counted, t.gaps)};
 }
 
+AuditCheck transfers_conserved(const TransferCounts& t) {
+  return {.id = "A11",
+          .name = "KV that is sent arrives",
+          .passed = t.left == 0 && t.begun == t.landed + t.cancelled &&
+                    t.flows.begun == t.flows.delivered + t.flows.cancelled &&
+                    t.flows.delivered - t.delivered_of_cancelled == t.received_bytes,
+          .details = fmt::format("{} transfers begun, {} landed, {} cancelled; {} B sent, {} "
+                                 "delivered, {} kept by receivers",
+                                 t.begun, t.landed, t.cancelled, t.flows.begun, t.flows.delivered,
+                                 t.received_bytes)};
+}
+
 }  // namespace
 
 AuditReport audit(const AuditInput& input) {
@@ -189,6 +201,7 @@ AuditReport audit(const AuditInput& input) {
                    memory_bounded(input),
                    time_bounded(input),
                    gaps_counted(input, t)};
+  if (input.transfers) report.checks.push_back(transfers_conserved(*input.transfers));
   report.passed = std::ranges::all_of(report.checks, &AuditCheck::passed);
   return report;
 }

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "sim/base/time.hpp"
 #include "sim/engine/instance_stats.hpp"
 #include "sim/engine/request_log.hpp"
+#include "sim/engine/transfer_counts.hpp"
 #include "sim/stats/int128.hpp"
 
 namespace tokenline {
@@ -43,6 +45,7 @@ struct AuditInput {
   std::uint64_t timed_out = 0;  ///< and those that clients gave up.
   stats::Int128 in_system = 0;  ///< ∫ requests in the system dt, in requests·ns.
   TimePoint end{};
+  std::optional<TransferCounts> transfers = {};  ///< Where pools hand over KV.
 };
 
 /// Checks every invariant of a finished run.

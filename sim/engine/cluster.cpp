@@ -8,10 +8,10 @@
 namespace tokenline {
 namespace {
 
-QueueSetup queue_setup(const Scenario& scenario) {
+QueueSetup queue_setup(const Scenario& scenario, const EngineConfig& engine) {
   QueueSetup setup{.seed = scenario.seed,
                    .classes = {},
-                   .length_prediction_sigma = scenario.engine.length_prediction_sigma};
+                   .length_prediction_sigma = engine.length_prediction_sigma};
   for (const traffic::RequestClass& c : scenario.traffic.classes)
     setup.classes.push_back({.name = c.name, .priority = c.priority, .ttft_target = c.slo.ttft});
   return setup;
@@ -31,29 +31,64 @@ Cluster::Cluster(Scenario& scenario) : scenario_(scenario) {
     clients_ = std::make_unique<Clients>(simulation_, log_, static_cast<ClientListener&>(*this),
                                          scenario.traffic.classes, scenario.seed);
   router_ = policies.router.at(scenario.cluster.router).make({.seed = scenario.seed});
-  for (std::int64_t i = 0; i < scenario.cluster.replicas; ++i) add_instance();
+  if (scenario.pools.empty())
+    unnamed_.push_back({.name = "replica",
+                        .role = PoolRole::both,
+                        .replicas = scenario.cluster.replicas,
+                        .parallelism = scenario.cluster.parallelism,
+                        .engine = scenario.engine,
+                        .cost = scenario.cost,
+                        .stage_memory = scenario.stage_memory,
+                        .memory = scenario.memory});
+  for (const Pool& pool : scenario.pools.empty() ? unnamed_ : scenario.pools)
+    add_replicas(pool, policies);
+  connect_pools(policies);
   if (scenario.cluster.autoscale)
-    autoscaler_ = std::make_unique<Autoscaler>(simulation_, *scenario.cluster.autoscale,
-                                               scenario.provisioning(), instances_,
-                                               [this] { add_instance(); });
+    autoscaler_ = std::make_unique<Autoscaler>(
+        simulation_, *scenario.cluster.autoscale, scenario.provisioning(), instances_,
+        [this] { add_replica(unnamed_.front(), builtin_policies()); });
 }
 
-void Cluster::add_instance() {
-  const Policies policies = builtin_policies();
+void Cluster::add_replicas(const Pool& pool, const Policies& policies) {
+  for (std::int64_t i = 0; i < pool.replicas; ++i) add_replica(pool, policies);
+}
+
+void Cluster::add_replica(const Pool& pool, const Policies& policies) {
+  const bool hands_over = pool.role == PoolRole::prefill;
+  pools_.push_back(&pool);
   instances_.push_back(std::make_unique<Instance>(Instance::Wiring{
       .simulation = simulation_,
       .log = log_,
       .listener = *this,
-      .config = scenario_.engine,
-      .cost = *scenario_.cost,
-      .memory = scenario_.stage_memory,
-      .scheduler = policies.scheduler.at(scenario_.engine.scheduler).make(),
+      .config = pool.engine,
+      .cost = *pool.cost,
+      .memory = pool.stage_memory,
+      .scheduler = policies.scheduler.at(pool.engine.scheduler).make(),
       .speculation = scenario_.speculation ? &*scenario_.speculation : nullptr,
       .seed = scenario_.seed,
-      .queue = policies.queue.at(scenario_.engine.queue_policy).make(queue_setup(scenario_)),
+      .queue =
+          policies.queue.at(pool.engine.queue_policy).make(queue_setup(scenario_, pool.engine)),
       .faults = scenario_.faults,
       .restart_delay = scenario_.cluster.restart_delay,
-      .index = static_cast<std::uint32_t>(instances_.size())}));
+      .index = static_cast<std::uint32_t>(instances_.size()),
+      .hands_over = hands_over,
+      .first_token_leaves = !hands_over || scenario_.disaggregation.first_token_from_prefill,
+      .tells_pieces = hands_over && scenario_.disaggregation.layerwise}));
+}
+
+void Cluster::connect_pools(const Policies& policies) {
+  const auto has = [this](PoolRole role) {
+    return std::ranges::find(pools_, role, &Pool::role) != pools_.end();
+  };
+  if (!has(PoolRole::prefill)) return;
+  if (!has(PoolRole::both)) own_role_ = PoolRole::decode;
+  decode_router_ = policies.router.at(scenario_.cluster.router).make({.seed = scenario_.seed});
+  std::vector<TransferEnd> ends;
+  for (std::size_t i = 0; i < instances_.size(); ++i)
+    ends.push_back(
+        {.instance = instances_[i].get(), .pool = pools_[i], .gpus = &scenario_.cluster.gpus[i]});
+  transfers_ = std::make_unique<Transfers>(simulation_, log_, *scenario_.cluster.network,
+                                           scenario_.disaggregation, std::move(ends));
 }
 
 RunResult Cluster::run(std::span<const TimePoint> probes) {
@@ -72,8 +107,10 @@ RunResult Cluster::run(std::span<const TimePoint> probes) {
   result.events = simulation_.executed();
   result.fingerprint = simulation_.fingerprint();
   result.audit = audit_run();
+  if (transfers_ != nullptr) result.transfers = transfers_->counts();
   result.classes = scenario_.traffic.classes;
   const std::vector<InstanceStats> last = snapshot();
+  std::size_t number = 0;  // in its pool
   for (std::size_t i = 0; i < instances_.size(); ++i) {
     InstanceStats to = i < at_to_.size() ? at_to_[i] : at_to_.empty() ? last[i] : InstanceStats{};
     // One that was started later than the window begins had done nothing then.
@@ -81,7 +118,10 @@ RunResult Cluster::run(std::span<const TimePoint> probes) {
     // A window may reach beyond the last thing that happens.
     to.as_of = std::min(to.as_of, result.end);
     from.as_of = std::min(from.as_of, result.end);
-    result.instances.push_back({.name = fmt::format("replica-{}", i),
+    const bool first = i == 0 || pools_[i] != pools_[i - 1];
+    number = first ? 0 : number + 1;
+    result.instances.push_back({.name = fmt::format("{}-{}", pools_[i]->name, number),
+                                .pool = pools_[i]->name,
                                 .whole = last[i],
                                 .measured = to.since(from),
                                 .measured_from = from.as_of,
@@ -142,19 +182,26 @@ void Cluster::send(std::uint32_t request) {
     place(0, request);  // There is nothing to decide.
     return;
   }
-  look_at_replicas();
+  look_at_replicas(first_role(log_.records[request]));
   if (admission_ == nullptr || admits(log_.records[request]))
     route(request);
   else
     attempt_failed(request, Outcome::rejected);
 }
 
-void Cluster::look_at_replicas() {
+PoolRole Cluster::first_role(const RequestRecord& record) const {
+  const bool handed_over =
+      transfers_ != nullptr && record.prompt_tokens >= scenario_.disaggregation.min_prompt_tokens;
+  return handed_over ? PoolRole::prefill : own_role_;
+}
+
+void Cluster::look_at_replicas(PoolRole role) {
   candidates_.clear();
   views_.clear();
   for (const bool any : {false, true}) {
     for (std::size_t i = 0; i < instances_.size(); ++i)
-      if ((any || instances_[i]->up()) && (autoscaler_ == nullptr || autoscaler_->serves(i))) {
+      if (pools_[i]->role == role && (any || instances_[i]->up()) &&
+          (autoscaler_ == nullptr || autoscaler_->serves(i))) {
         candidates_.push_back(i);
         views_.push_back(instances_[i]->view());
       }
@@ -181,18 +228,37 @@ bool Cluster::admits(const RequestRecord& record) {
   return true;
 }
 
-void Cluster::route(std::uint32_t request) {
+std::uint32_t Cluster::choose(Router& router, std::uint32_t request) {
   const std::size_t chosen =
-      router_->route({.id = request, .prompt_tokens = log_.records[request].prompt_tokens}, views_);
+      router.route({.id = request, .prompt_tokens = log_.records[request].prompt_tokens}, views_);
   TOKENLINE_CHECK(chosen < candidates_.size(), "router '{}' chose {} of {} replicas",
                   scenario_.cluster.router, chosen, candidates_.size());
-  place(candidates_[chosen], request);
+  return static_cast<std::uint32_t>(candidates_[chosen]);
 }
+
+void Cluster::route(std::uint32_t request) { place(choose(*router_, request), request); }
 
 void Cluster::place(std::size_t instance, std::uint32_t request) {
   const SequenceId id = instances_[instance]->enqueue(request);
   if (clients_ != nullptr) clients_->placed(request, id);
 }
+
+void Cluster::expect_elsewhere(std::uint32_t request) {
+  look_at_replicas(PoolRole::decode);
+  transfers_->begin(request, log_.records[request].instance, choose(*decode_router_, request));
+}
+
+void Cluster::computing(const ComputedPiece& piece) {
+  if (!transfers_->knows(piece.request)) expect_elsewhere(piece.request);
+  transfers_->computing(piece);
+}
+
+void Cluster::prefilled(std::uint32_t request, SequenceId sequence) {
+  if (!transfers_->knows(request)) expect_elsewhere(request);
+  transfers_->prefilled(request, sequence);
+}
+
+void Cluster::reserved(std::uint32_t request) { transfers_->reserved(request); }
 
 void Cluster::completed(std::uint32_t request) { ended(request); }
 
@@ -250,7 +316,7 @@ QueueDepth Cluster::queue_depth() const {
   QueueDepth depth{.when = simulation_.now()};
   for (const auto& instance : instances_) {
     depth.running += instance->in_batches();
-    depth.waiting += instance->queue_length();
+    depth.waiting += instance->queue_length() + instance->landing();
   }
   return depth;
 }
@@ -264,12 +330,13 @@ AuditReport Cluster::audit_run() const {
                    .timed_out = timed_out_,
                    .in_system = in_system_.integral(simulation_.last_change()),
                    .end = simulation_.last_change()};
-  for (const auto& instance : instances_)
-    input.instances.push_back({.stats = instance->stats(),
-                               .blocks_allocated = instance->pool().allocated(),
-                               .blocks_released = instance->pool().released(),
-                               .outstanding = instance->outstanding(),
-                               .hbm_capacity = scenario_.memory.capacity});
+  for (std::size_t i = 0; i < instances_.size(); ++i)
+    input.instances.push_back({.stats = instances_[i]->stats(),
+                               .blocks_allocated = instances_[i]->pool().allocated(),
+                               .blocks_released = instances_[i]->pool().released(),
+                               .outstanding = instances_[i]->outstanding(),
+                               .hbm_capacity = pools_[i]->memory.capacity});
+  if (transfers_ != nullptr) input.transfers = transfers_->counts();
   return audit(input);
 }
 

@@ -13,6 +13,10 @@ void Cluster::lose_attempt(RequestRecord& record) {
 
 void Cluster::crashed(std::uint32_t request, Outcome loss) {
   RequestRecord& record = log_.records[request];
+  if (transfers_ != nullptr && transfers_->knows(request) && transfers_->cancel(request)) {
+    expect_elsewhere(request);
+    return;
+  }
   if (autoscaler_ != nullptr) autoscaler_->left(record.instance);
   const std::int64_t by_client = clients_ == nullptr ? 0 : clients_->retries_so_far(request);
   if (!scenario_.cluster.retry_after_oom ||
@@ -28,7 +32,7 @@ void Cluster::crashed(std::uint32_t request, Outcome loss) {
     if (log_.records[request].retries != attempt ||
         log_.records[request].outcome != Outcome::in_flight)
       return;
-    look_at_replicas();
+    look_at_replicas(first_role(log_.records[request]));
     route(request);
   });
 }

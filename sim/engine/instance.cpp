@@ -17,6 +17,9 @@ Instance::Instance(Wiring wiring)
       faults_(wiring.faults),
       restart_delay_(wiring.restart_delay),
       index_(wiring.index),
+      hands_over_(wiring.hands_over),
+      first_token_leaves_(wiring.first_token_leaves),
+      tells_pieces_(wiring.tells_pieces),
       pool_(memory_.front().blocks),
       waiting_(store_, log_, std::move(wiring.queue), cost_.stages()),
       idle_(cost_.stages()),
@@ -59,11 +62,15 @@ SequenceId Instance::enqueue(std::uint32_t request) {
   ++outstanding_;
   sequence.since = simulation_.now();
   stats_.peak_waiting = std::max(stats_.peak_waiting, queue_length());
+  wake();
+  return id;
+}
+
+void Instance::wake() {
   // A host with steps under way waits for the first of them to end.
-  if (down_ || decide_at_ || !under_way_.empty()) return id;
+  if (down_ || decide_at_ || !under_way_.empty()) return;
   decide_at_ = simulation_.now();
   wait_for(*decide_at_, Phase::decision);
-  return id;
 }
 
 void Instance::wait_for(TimePoint when, Phase phase) {
@@ -103,7 +110,8 @@ void Instance::start_steps() {
     decide_at_ = host_free_;
     return;
   }
-  TOKENLINE_CHECK(down_ || !under_way_.empty() || (waiting_.empty() && running_count_ == 0),
+  TOKENLINE_CHECK(down_ || !under_way_.empty() || (waiting_.empty() && running_count_ == 0) ||
+                      !handed_over_.empty() || !reserved_.empty(),
                   "at {} ns instance {} has {} waiting and {} running requests and no step to do",
                   simulation_.now().time_since_epoch().count(), index_, queue_length(),
                   in_batches());
@@ -164,7 +172,13 @@ bool Instance::start_step(std::uint32_t micro_batch) {
   set_slots();
   if (!faults_.empty()) slowdown_ = slowdown(faults_, index_, simulation_.now());
   if (speculator_) drafts_ = speculator_->drafts(simulation_.now());
+  if (landing() > 0) {
+    look_at_landed();
+    reserve_expected();
+  }
   do {
+    // Preemptions have freed slots.
+    if (!landed_.empty()) look_at_landed();
     plan_.clear();
     if (visible_ == 0 && running() == 0) return false;
     scheduler_->plan(*this, plan_);
@@ -257,7 +271,7 @@ void Instance::recover() {
     record(sequence).parts[Part::restart] += now - sequence.since;
   }
   decided_ = now;
-  if (waiting_.empty()) return;
+  if (waiting_.empty() && expected_.empty()) return;
   decide_at_ = now;
   wait_for(now, Phase::decision);
 }
@@ -267,7 +281,7 @@ ReplicaView Instance::view() const {
   if (partial_ != no_sequence)
     queued += store_[partial_].prefill_tokens - store_[partial_].scheduled;
   return {.outstanding = outstanding_,
-          .waiting = queue_length(),
+          .waiting = queue_length() + landing(),
           .queued_tokens = queued,
           .used_blocks = pool_.used(),
           .block_size = limits_.block_size,

@@ -42,6 +42,12 @@ class Instance final : private SchedulerView {
     const std::vector<Fault>& faults;
     Duration restart_delay;
     std::uint32_t index;
+    /// Computes prompts only; others decode them (instance_handover.cpp).
+    bool hands_over = false;
+    /// The first token leaves here, not with those of the replica that decodes.
+    bool first_token_leaves = true;
+    /// Tells of every piece of a prompt that it computes for others.
+    bool tells_pieces = false;
   };
   explicit Instance(Wiring wiring);
   Instance(const Instance&) = delete;
@@ -61,6 +67,15 @@ class Instance final : private SchedulerView {
   /// It is taken out of service; when it comes back, it is another one. It must have no requests.
   void forget_cache() { pool_.clear(); }
 
+  /// A request that another replica prefills will decode here: takes blocks for its prompt when it
+  /// is its turn, says so, and keeps them until the request has ended.
+  SequenceId expect(std::uint32_t request);
+  /// The KV of an expected sequence that has its blocks is here: it decodes as soon as it can.
+  void land(SequenceId id);
+  /// Blocks of a sequence that was handed over, or that is expected, are free again. `lost`: its KV
+  /// goes with them, since it has not landed anywhere.
+  void forget(SequenceId id, bool lost);
+
   /// Requests sent here that have not ended.
   [[nodiscard]] std::int64_t outstanding() const { return outstanding_; }
   [[nodiscard]] bool up() const { return !down_; }
@@ -73,6 +88,10 @@ class Instance final : private SchedulerView {
   [[nodiscard]] std::int64_t in_batches() const { return running_count_ + held_count_; }
   [[nodiscard]] std::int64_t queue_length() const {
     return static_cast<std::int64_t>(waiting_.size());
+  }
+  /// Requests whose KV is to come, or has come and waits for a slot.
+  [[nodiscard]] std::int64_t landing() const {
+    return static_cast<std::int64_t>(expected_.size() + reserved_.size() + landed_.size());
   }
 
  private:
@@ -125,6 +144,7 @@ class Instance final : private SchedulerView {
   // instance.cpp: the loop
   [[nodiscard]] const MicroBatch& here() const { return micro_batches_[deciding_]; }
   [[nodiscard]] MicroBatch& here() { return micro_batches_[deciding_]; }
+  void wake();
   void advance();
   void wait_for(TimePoint when, Phase phase);
   void start_steps();
@@ -141,6 +161,15 @@ class Instance final : private SchedulerView {
   void run_out_of_memory();
   void crash(Duration restart, Outcome loss);
   void lose(MicroBatch& batch, std::vector<SequenceId>& lost);
+  void lose_elsewhere(std::vector<std::uint32_t>& requests);
+
+  // instance_handover.cpp: sequences that come from, or go to, another instance
+  void hand_over(SequenceId id);
+  void tell_pieces(const Passage& passage);
+  void look_at_landed();
+  void reserve_expected();
+  void park(SequenceId id);
+  void unpark(SequenceId id);
 
   // instance_abort.cpp: requests whose clients have gone
   void apply_aborts();
@@ -198,6 +227,7 @@ class Instance final : private SchedulerView {
   }
   [[nodiscard]] std::int64_t final_tokens(const Sequence& sequence) const {
     const RequestRecord& request = log_.records[sequence.request];
+    if (hands_over_) return request.prompt_tokens;
     return request.prompt_tokens + request.output_tokens + lookahead_;
   }
 
@@ -215,6 +245,9 @@ class Instance final : private SchedulerView {
   double slowdown_ = 1.0;  ///< Of the step that starts.
   Duration restart_delay_;
   std::uint32_t index_;
+  bool hands_over_;
+  bool first_token_leaves_;
+  bool tells_pieces_;
 
   SequenceStore store_;
   KvPool pool_;
@@ -227,12 +260,20 @@ class Instance final : private SchedulerView {
   SequenceId partial_ = no_sequence;  ///< The sequence whose prefill is not complete, if any.
   bool partial_starved_ = false;      ///< A step since its last piece had no tokens left for it.
   std::int64_t held_count_ = 0;
-  std::int64_t held_blocks_ = 0;
+  std::int64_t held_blocks_ = 0;   ///< Of sequences that do not run: held, or parked.
   std::int64_t final_blocks_ = 0;  ///< Blocks that hold prompts and answers of the running ones.
   std::int64_t prefilling_stored_ = 0;  ///< Tokens scheduled of sequences not decoding, not held.
   std::uint64_t next_order_ = 0;
   std::int64_t outstanding_ = 0;
   std::vector<SequenceId> aborts_;  ///< To be let go.
+
+  // Between two instances, each in the order in which they came to it.
+  std::deque<SequenceId> handed_over_;  ///< Blocks wait until the KV has gone.
+  std::deque<SequenceId> expected_;     ///< Wait for blocks.
+  std::deque<SequenceId> reserved_;     ///< Have blocks, without KV yet.
+  std::deque<SequenceId> landed_;       ///< Wait for a slot.
+  std::size_t seen_landed_ = 0;         ///< So many of them a decision has known of.
+  std::int64_t parked_stored_ = 0;      ///< Tokens of those handed over, or landed.
 
   // The loop. It has at most one event in the set.
   std::deque<std::uint32_t> under_way_;  ///< Micro-batches in the pipeline, the first to end first.

@@ -135,8 +135,10 @@ void Instance::emit_token(MicroBatch& batch, SequenceId id) {
   waiting_.emitted(sequence, 1);
   ++sequence.generated;
   if (sequence.generated == 1) {
-    request.first_token = now;
-    request.ttft_parts = TtftParts(request.parts);
+    if (first_token_leaves_ || sequence.output_tokens == 1) {
+      request.first_token = now;
+      request.ttft_parts = TtftParts(request.parts);
+    }
   } else if (sequence.measured) {
     log_.token_gaps[sequence.class_index].add(now - sequence.last_token);
   }
@@ -144,6 +146,10 @@ void Instance::emit_token(MicroBatch& batch, SequenceId id) {
   prefilling_stored_ -= sequence.stored;
   if (sequence.generated == sequence.output_tokens) {
     complete(batch, id);
+    return;
+  }
+  if (hands_over_) {
+    hand_over(id);
     return;
   }
   begin_decoding(sequence);

@@ -20,6 +20,26 @@ void Instance::lose(MicroBatch& batch, std::vector<SequenceId>& lost) {
   batch.pieces.clear();
 }
 
+void Instance::lose_elsewhere(std::vector<std::uint32_t>& requests) {
+  for (auto* parked : {&handed_over_, &landed_}) {
+    for (const SequenceId id : *parked) {
+      stats_.discarded_tokens += store_[id].generated;
+      stats_.lost_kv_tokens += store_[id].stored;
+      unpark(id);
+    }
+  }
+  // The KV and the first tokens of what is to come are still the other instance's.
+  for (const SequenceId id : reserved_) held_blocks_ -= limits_.blocks(store_[id].stored);
+  for (auto* ids : {&handed_over_, &landed_, &reserved_, &expected_}) {
+    for (const SequenceId id : *ids) {
+      requests.push_back(store_[id].request);
+      store_.destroy(id);
+    }
+    ids->clear();
+  }
+  seen_landed_ = 0;
+}
+
 void Instance::run_out_of_memory() {
   here().pieces.clear();  // Of the step that did not fit.
   crash(restart_delay_, Outcome::lost_oom);
@@ -57,6 +77,7 @@ void Instance::crash(Duration restart, Outcome loss) {
     remove_running(id);
     store_.destroy(id);
   }
+  lose_elsewhere(requests);
   for (std::size_t i = 0; i < waiting_.size(); ++i) {
     const SequenceId id = waiting_[i];
     if (!store_[id].abandoned) requests.push_back(store_[id].request);
@@ -82,7 +103,10 @@ void Instance::crash(Duration restart, Outcome loss) {
   boundary_ = now + restart;
   stats_.down += restart;
   recovery_ = simulation_.at(boundary_, Phase::completion, [this] { recover(); });
-  for (const std::uint32_t request : requests) listener_.crashed(request, loss);
+  for (const std::uint32_t request : requests) {
+    log_.records[request].instance = index_;
+    listener_.crashed(request, loss);
+  }
 }
 
 }  // namespace tokenline

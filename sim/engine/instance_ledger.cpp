@@ -84,6 +84,7 @@ void Instance::price_step() {
   batch.end = passage.end;
   charge_prefills(passage);
   count_step(passage);
+  if (tells_pieces_) tell_pieces(passage);
 }
 
 Instance::Passage Instance::pass(const hw::StepShape& shape, const HostWork& work) {
@@ -196,7 +197,7 @@ void Instance::count_step(const Passage& passage) {
   stats_.running_seconds += seconds * static_cast<double>(in_batches());
   stats_.waiting_seconds += seconds * static_cast<double>(queue_length());
   stats_.kv_allocated_seconds += seconds * static_cast<double>(pool_.used() * limits_.block_size);
-  std::int64_t stored = prefilling_stored_;
+  std::int64_t stored = prefilling_stored_ + parked_stored_;
   for (const MicroBatch& batch : micro_batches_)
     stored += batch.decoding.stored() + batch.held_stored +
               (batch.end > simulation_.now() && batch.decodes ? batch.decoding.size() : 0);

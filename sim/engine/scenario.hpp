@@ -13,6 +13,7 @@
 #include "sim/engine/engine_config.hpp"
 #include "sim/engine/faults.hpp"
 #include "sim/engine/memory_plan.hpp"
+#include "sim/engine/pools.hpp"
 #include "sim/engine/speculation.hpp"
 #include "workloads/models/operators.hpp"
 #include "workloads/traffic/source.hpp"
@@ -50,6 +51,10 @@ struct Scenario {
   std::uint64_t seed = 0;
   double error_band = 0.0;  ///< ScenarioOptions::error_band.
   ClusterConfig cluster;
+  /// In the order in which they are placed on nodes; empty where all replicas are alike. With pools
+  /// `cluster.parallelism`, `engine`, `cost` and memory are those of the first.
+  std::vector<Pool> pools;
+  Disaggregation disaggregation;
   EngineConfig engine;
   std::shared_ptr<const hw::ReplicaCost> cost;
   std::vector<MemoryPlan> stage_memory;  ///< Of each stage of the pipeline.

@@ -134,6 +134,28 @@ std::string instance_table(const Summary& summary) {
   return table.text();
 }
 
+/// Nothing without pools.
+std::string pool_lines(const Summary& summary) {
+  std::string out;
+  for (const PoolSummary& pool : summary.pools)
+    out += fmt::format(
+        "pool {} ({}): {} replicas, {} x {}, busy {}, FLOPs {}, HBM bw {}, KV peak {}\n", pool.name,
+        pool.role, text_of(pool.figures, "replicas"), text_of(pool.figures, "gpus"), pool.gpu,
+        percent_of(pool.figures, "busy_fraction"), percent_of(pool.figures, "flops_utilization"),
+        percent_of(pool.figures, "bandwidth_utilization"),
+        percent_of(pool.figures, "kv_peak_fraction"));
+  if (!summary.transfers) return out;
+  const Figures& t = *summary.transfers;
+  out += fmt::format("transfers: {} landed, {} cancelled, {} B", text_of(t, "landed"),
+                     text_of(t, "cancelled"), text_of(t, "delivered_bytes"));
+  for (const std::string_view what : {"queue", "wire"})
+    out += fmt::format(
+        "; {} mean {}, median {}, P90 {}, P99 {} ms", what,
+        text_of(t, fmt::format("mean_{}_ms", what)), text_of(t, fmt::format("median_{}_ms", what)),
+        text_of(t, fmt::format("p90_{}_ms", what)), text_of(t, fmt::format("p99_{}_ms", what)));
+  return out + '\n';
+}
+
 std::string ledger_line(std::string_view label, const std::vector<double>& by_part_ms) {
   constexpr std::size_t most = 4;
   const auto shares = largest_parts(by_part_ms);
@@ -215,7 +237,7 @@ std::string console_text(const Summary& summary) {
   std::string out = title(" Serving Benchmark Result ", '=');
   out += totals(all) + latencies(all) + std::string(block_width, '=') + '\n';
   if (summary.classes.size() > 2) out += '\n' + class_table(summary);
-  out += '\n' + instance_table(summary) + '\n' + ledger(summary) + '\n';
+  out += '\n' + instance_table(summary) + pool_lines(summary) + '\n' + ledger(summary) + '\n';
   out += fmt::format("engine: {} ({}), scheduler {}; seed {}\n", summary.engine.preset,
                      summary.engine.modelled, summary.engine.scheduler, summary.seed);
   out += traffic_counts(summary) + fleet_life(summary);

@@ -1,8 +1,11 @@
 #include "sim/report/summary.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "sim/report/digest.hpp"
+#include "sim/report/pool_summary.hpp"
 
 namespace tokenline::report {
 namespace {
@@ -45,6 +48,37 @@ void add_traffic(Summary& summary, const traffic::Traffic& traffic) {
     }
 }
 
+ReplicaHardware hardware(const hw::ReplicaCost& cost, const EngineConfig& engine,
+                         const MemoryPlan& memory) {
+  const hw::Gpu& gpu = cost.setup().gpu;
+  return {.gpu = gpu.name,
+          .gpus = cost.setup().parallelism.gpus(),
+          .peak_16bit = gpu.peak_16bit,
+          .bandwidth = gpu.bandwidth,
+          .memory = memory.capacity,
+          .pool_block_size = engine.pool_block_size(),
+          .kv_bytes_per_token = memory.block / static_cast<double>(engine.pool_block_size())};
+}
+
+/// Of the replicas of a pool; of all where there are no pools.
+ReplicaHardware hardware_of(const Scenario& scenario, std::string_view pool) {
+  const auto found = std::ranges::find(scenario.pools, pool, &Pool::name);
+  if (found == scenario.pools.end())
+    return hardware(*scenario.cost, scenario.engine, scenario.memory);
+  return hardware(*found->cost, found->engine, found->memory);
+}
+
+/// "h100_sxm", or those of all pools, each once.
+std::string gpu_names(const Scenario& scenario) {
+  if (scenario.pools.empty()) return scenario.cost->setup().gpu.name;
+  std::vector<std::string> names;
+  for (const Pool& pool : scenario.pools) {
+    const std::string& name = pool.cost->setup().gpu.name;
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
 }  // namespace
 
 InstanceSummary summarize_instance(const InstanceResult& instance,
@@ -54,7 +88,8 @@ InstanceSummary summarize_instance(const InstanceResult& instance,
   const double seconds = to_seconds(elapsed).value();
   const auto held = ratio(stats.kv_stored_seconds, stats.kv_allocated_seconds);
 
-  InstanceSummary result{.name = instance.name, .gpu = hardware.gpu, .figures = {}};
+  InstanceSummary result{
+      .name = instance.name, .gpu = hardware.gpu, .pool = instance.pool, .figures = {}};
   Figures& figures = result.figures;
   figures.count("gpus", hardware.gpus);
   figures.count("steps", stats.steps);
@@ -132,31 +167,25 @@ const ClassSummary* Summary::find_class(std::string_view name) const {
 bool Summary::asserts_passed() const { return std::ranges::all_of(asserts, &AssertResult::passed); }
 
 Summary summarize(const Scenario& scenario, const RunResult& run) {
-  const hw::Gpu& gpu = scenario.cost->setup().gpu;
-  const ReplicaHardware hardware{
-      .gpu = gpu.name,
-      .gpus = scenario.cluster.parallelism.gpus(),
-      .peak_16bit = gpu.peak_16bit,
-      .bandwidth = gpu.bandwidth,
-      .memory = scenario.memory.capacity,
-      .pool_block_size = scenario.engine.pool_block_size(),
-      .kv_bytes_per_token =
-          scenario.memory.block / static_cast<double>(scenario.engine.pool_block_size())};
   Summary summary;
   summary.scenario = scenario.name;
   summary.seed = scenario.seed;
   summary.config_sha256 = sha256_hex(config::emit_yaml(scenario.resolved));
   summary.simulated_s = to_seconds(run.end - TimePoint{}).value();
-  summary.gpu = gpu.name;
+  summary.gpu = gpu_names(scenario);
   summary.engine = scenario.engine;
   summary.classes = summarize_classes(run, scenario.measure);
   for (const InstanceResult& instance : run.instances)
-    summary.instances.push_back(summarize_instance(instance, hardware));
+    summary.instances.push_back(summarize_instance(instance, hardware_of(scenario, instance.pool)));
+  summary.pools = summarize_pools(scenario, summary.instances);
+  summary.transfers = summarize_transfers(run);
   add_off_grid(summary, run.instances);
   add_traffic(summary, scenario.traffic);
   summary.faults = run.faults;
   summary.fleet = run.fleet;
-  if (run.fleet) summary.fleet_figures = summarize_fleet(*run.fleet, hardware.gpus, run.end);
+  if (run.fleet)
+    summary.fleet_figures =
+        summarize_fleet(*run.fleet, scenario.cluster.parallelism.gpus(), run.end);
   summary.audit = run.audit;
   return summary;
 }

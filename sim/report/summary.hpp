@@ -17,7 +17,16 @@ namespace tokenline::report {
 struct InstanceSummary {
   std::string name;
   std::string gpu;
-  Figures figures;  ///< README.md defines each.
+  std::string pool;  ///< InstanceResult::pool.
+  Figures figures;   ///< README.md defines each.
+};
+
+/// The replicas of a pool together.
+struct PoolSummary {
+  std::string name;
+  std::string role;
+  std::string gpu;
+  Figures figures;  ///< `replicas` and those of a replica, over the pool (metric.hpp).
 };
 
 /// What instance figures are relative to.
@@ -60,6 +69,8 @@ struct Summary {
   EngineConfig engine;
   std::vector<ClassSummary> classes;  ///< "all" first.
   std::vector<InstanceSummary> instances;
+  std::vector<PoolSummary> pools;           ///< Empty without pools.
+  std::optional<Figures> transfers;         ///< Empty where no pool hands over KV.
   std::optional<double> off_grid_fraction;  ///< Of the GPU time of all instances.
   /// The same by kind of operator, largest first, without those that have none.
   std::vector<std::pair<std::string, double>> off_grid_by_operator;

@@ -106,6 +106,18 @@ std::string summary_json(const Summary& summary) {
                               {"e2el", breakdown(c.e2el, part_count)}};
   }
   for (const InstanceSummary& i : summary.instances) root["instances"].push_back(instance(i));
+  if (!summary.pools.empty()) {
+    root["pools"] = Json::object();
+    for (const PoolSummary& pool : summary.pools) {
+      Json object{{"role", pool.role}, {"gpu", pool.gpu}};
+      add(object, pool.figures);
+      root["pools"][pool.name] = std::move(object);
+    }
+  }
+  if (summary.transfers) {
+    root["transfers"] = Json::object();
+    add(root["transfers"], *summary.transfers);
+  }
   Json by_operator = Json::object();
   for (const auto& [kind, share] : summary.off_grid_by_operator) by_operator[kind] = share;
   root["pricing"] = {{"off_grid_fraction", optional(summary.off_grid_fraction)},

@@ -154,6 +154,26 @@ traffic:
             max_total_tokens: 9000}
 )";
 
+/// The same with pools in place of replicas, without what is not modelled with them.
+std::string full_with_pools() {
+  std::string text(full);
+  const auto replace = [&](std::string_view from, std::string_view to, std::string_view by) {
+    const std::size_t begin = text.find(from);
+    text.replace(begin, text.find(to, begin) - begin, by);
+  };
+  replace("context_parallel_size: 2", ",\n", "context_parallel_size: 1");
+  replace(
+      "replicas: 2", ", router",
+      R"(pools: {prompts: {role: prefill, replicas: 2, gpu: a100_sxm_80gb, engine: {block_size: 16}},
+                  answers: {role: decode}},
+          disaggregate: {min_prompt_tokens: 40, kv_transfer: layerwise, first_token: decode})");
+  replace(",\n          autoscale", "}\nfaults", "");
+  replace("faults:", "measure:", "");
+  replace("speculation:", "traffic:", "");
+  replace("    timeout: 100 s", "  ramp:", "");
+  return text;
+}
+
 /// The same with the histogram that may stand in place of speculation.acceptance.
 std::string full_with_histogram() {
   std::string text(full);
@@ -163,7 +183,8 @@ std::string full_with_histogram() {
 
 /// The paths of a resolved tree as KeyInfo spells them.
 void collect(const config::Node& node, const std::string& path, std::set<std::string>& paths) {
-  const bool names = path == "traffic";
+  const bool names = path == "traffic" || path == "cluster.pools";
+  if (path == "cluster.pools.<name>.engine") return;  // described as those of `engine`
   for (const auto& [key, where, value] : node.entries) {
     const std::string inner = path.empty() ? key : names ? path + ".<name>" : path + '.' + key;
     if (!names) paths.insert(inner);
@@ -176,7 +197,8 @@ void collect(const config::Node& node, const std::string& path, std::set<std::st
 
 TEST_CASE("the resolved scenario resolves to itself and gives the same run", "[scenario]") {
   const DataFolder folder;
-  for (const std::string& text : {std::string(small), std::string(full), full_with_histogram()}) {
+  for (const std::string& text :
+       {std::string(small), std::string(full), full_with_histogram(), full_with_pools()}) {
     Scenario first = parse_scenario(folder / "s.yaml", text);
     const std::string resolved = config::emit_yaml(first.resolved);
     Scenario second = parse_scenario(folder / "s.yaml", resolved);
@@ -192,7 +214,7 @@ TEST_CASE("the resolved scenario resolves to itself and gives the same run", "[s
 TEST_CASE("every key that a scenario holds is described", "[scenario]") {
   const DataFolder folder;
   std::set<std::string> used;
-  for (const std::string& text : {std::string(full), full_with_histogram()})
+  for (const std::string& text : {std::string(full), full_with_histogram(), full_with_pools()})
     collect(parse_scenario(folder / "s.yaml", text).resolved, "", used);
   // One choice of admission excludes the keys of the others.
   const std::vector<std::vector<std::string>> doors{
@@ -218,7 +240,8 @@ TEST_CASE("keys that presets give are described with their values", "[scenario]"
   };
   CHECK_FALSE(at("engine.max_num_seqs").required);
   CHECK_THAT(at("engine.max_num_seqs").standard,
-             Catch::StartsWith("from the preset (orca: 256, ") && Catch::Contains("vllm-v1: 1024"));
+             Catch::StartsWith("from the preset (distserve: 256, orca: 256, ") &&
+                 Catch::Contains("vllm-v1: 1024"));
   CHECK_THAT(at("engine.kv_layout").standard, Catch::StartsWith("paged (orca: contiguous, "));
   CHECK(at("engine.max_model_len").standard == "the positions of the model");
   CHECK(at("engine.preset").standard == "vllm-v1");
