@@ -67,8 +67,12 @@ inline RunResult run_of(const std::vector<std::string>& classes) {
   RunResult run;
   for (const std::string& name : classes) run.classes.push_back({name, {}});
   run.log.token_gaps.resize(classes.size());
-  run.instances.push_back(
-      {.name = "replica-0", .whole = {}, .measured = {}, .measured_from = {}, .kv_blocks = 100});
+  run.instances.push_back({.name = "replica-0",
+                           .pool = {},
+                           .whole = {},
+                           .measured = {},
+                           .measured_from = {},
+                           .kv_blocks = 100});
   return run;
 }
 
