@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "sim/base/time.hpp"
 #include "sim/engine/instance_stats.hpp"
+#include "sim/engine/prefix_cache.hpp"
 #include "sim/engine/request_log.hpp"
 #include "sim/stats/int128.hpp"
 
@@ -24,6 +26,13 @@ struct AuditReport {
   std::vector<AuditCheck> checks;
 };
 
+/// The blocks of an instance's pool where requests may begin alike.
+struct CacheAudit {
+  std::int64_t blocks = 0;
+  std::int64_t used = 0;  ///< By the pool's own count.
+  PrefixCache::Census census;
+};
+
 /// What an audit needs of one instance at the end of a run.
 struct AuditedInstance {
   InstanceStats stats;
@@ -31,6 +40,7 @@ struct AuditedInstance {
   std::int64_t blocks_released = 0;
   std::int64_t outstanding = 0;
   Bytes hbm_capacity;
+  std::optional<CacheAudit> cache;  ///< None where requests do not begin alike.
 };
 
 /// What an audit compares, gathered independently of the records where it can be.

@@ -16,6 +16,13 @@ QueueSetup queue_setup(const Scenario& scenario) {
   return setup;
 }
 
+std::optional<CacheAudit> cache_of(const Instance& instance) {
+  if (instance.cache() == nullptr) return {};
+  return CacheAudit{.blocks = instance.pool().total(),
+                    .used = instance.pool().used(),
+                    .census = instance.cache()->census()};
+}
+
 }  // namespace
 
 Cluster::Cluster(Scenario& scenario) : scenario_(scenario) {
@@ -24,6 +31,8 @@ Cluster::Cluster(Scenario& scenario) : scenario_(scenario) {
   next_.resize(scenario.traffic.sources.size());
   class_counts_.resize(scenario.traffic.classes.size());
   const QueueSetup setup = queue_setup(scenario);
+  const bool alike = scenario.engine.enable_prefix_caching && begin_alike(scenario.traffic);
+  const traffic::Traffic* shared = alike ? &scenario.traffic : nullptr;
   admission_ =
       policies.admission.at(scenario.cluster.admission).make(scenario.cluster.admission_setup);
   router_ = policies.router.at(scenario.cluster.router).make({.seed = scenario.seed});
@@ -37,6 +46,7 @@ Cluster::Cluster(Scenario& scenario) : scenario_(scenario) {
                          .memory = scenario.stage_memory,
                          .scheduler = policies.scheduler.at(scenario.engine.scheduler).make(),
                          .speculation = scenario.speculation ? &*scenario.speculation : nullptr,
+                         .shared = shared,
                          .seed = scenario.seed,
                          .queue = policies.queue.at(scenario.engine.queue_policy).make(setup),
                          .restart_delay = scenario.cluster.restart_delay,
@@ -68,7 +78,8 @@ RunResult Cluster::run(std::span<const TimePoint> probes) {
                                 .whole = last[i],
                                 .measured = to.since(from),
                                 .measured_from = from.as_of,
-                                .kv_blocks = instances_[i]->pool().total()});
+                                .kv_blocks = instances_[i]->pool().total(),
+                                .prefix_cache = instances_[i]->cache() != nullptr});
   }
   result.log = std::move(log_);
   result.depths = std::move(depths_);
@@ -105,6 +116,7 @@ void Cluster::arrive(std::size_t source, const traffic::Arrival& arrival) {
   record.class_number = class_counts_[arrival.class_index]++;
   record.source = static_cast<std::uint32_t>(source);
   record.session = arrival.session;
+  if (instances_.front()->cache() != nullptr) log_.cached_tokens.push_back(0);
   if (const auto& window = scenario_.measure)
     record.measured = arrival.when >= window->from && (!window->to || arrival.when < *window->to);
   ++offered_;
@@ -231,7 +243,8 @@ AuditReport Cluster::audit_run() const {
                                .blocks_allocated = instance->pool().allocated(),
                                .blocks_released = instance->pool().released(),
                                .outstanding = instance->outstanding(),
-                               .hbm_capacity = scenario_.memory.capacity});
+                               .hbm_capacity = scenario_.memory.capacity,
+                               .cache = cache_of(*instance)});
   return audit(input);
 }
 

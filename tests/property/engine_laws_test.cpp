@@ -32,6 +32,12 @@ RunResult run_text(const std::string& yaml, const std::vector<std::string>& over
   return run(scenario);
 }
 
+/// Whether a scenario says that requests do.
+bool begin_alike(const std::string& yaml) {
+  return yaml.find("shared_prefix:") != std::string::npos ||
+         yaml.find("session:") != std::string::npos;
+}
+
 template <class Condition>
 std::ptrdiff_t count(const RunResult& result, Condition condition) {
   return std::ranges::count_if(result.log.records, condition);
@@ -61,6 +67,7 @@ std::vector<std::pair<std::string, RequestRecord>> comparable(const RunResult& r
     const std::string name = result.classes[record.class_index].name;
     record.class_index = 0;
     record.source = 0;
+    record.session = 0;
     out.emplace_back(name, record);
   }
   return out;
@@ -128,7 +135,9 @@ TEST_CASE("with more replicas no request is lost or left over", "[engine]") {
       REQUIRE(count(result, completed) + count(result, lost) + count(result, rejected) == all);
       if (!may_crash) REQUIRE(count(result, lost) == 0);
       if (yaml.find("admission: ") == std::string::npos) REQUIRE(count(result, rejected) == 0);
-      REQUIRE(all == static_cast<std::ptrdiff_t>(run_text(yaml).log.records.size()));
+      // A conversation ends where an answer is lost.
+      if (yaml.find("session:") == std::string::npos)
+        REQUIRE(all == static_cast<std::ptrdiff_t>(run_text(yaml).log.records.size()));
     }
   });
 }
@@ -186,7 +195,10 @@ TEST_CASE("a run replayed from its own exported requests gives the same records"
     for (const char* by_class :
          {"queue_policy: priority", "queue_policy: earliest_deadline", "admission: shed_by_class"})
       if (yaml.find(by_class) != std::string::npos) return;
-    const RunResult original = run_text(yaml);
+    // Nor of what prompts begin with.
+    std::vector<std::string> overrides;
+    if (begin_alike(yaml)) overrides = {"engine.enable_prefix_caching=false"};
+    const RunResult original = run_text(yaml, overrides);
     // A client of a closed loop whose request is lost sends the next one between the retries of the
     // same crash; a trace knows the instant but not that order.
     if (count(original, lost) > 0) return;
@@ -194,7 +206,8 @@ TEST_CASE("a run replayed from its own exported requests gives the same records"
     const std::string trace = folder.write("trace.csv", as_trace(original));
     const RunResult replay =
         run_text(fmt::format("{}traffic:\n  replay:\n    trace: {{file: {}, format: csv}}\n",
-                             yaml.substr(0, yaml.find("traffic:\n")), trace));
+                             yaml.substr(0, yaml.find("traffic:\n")), trace),
+                 overrides);
     REQUIRE(comparable(replay) == comparable(original));
     REQUIRE(replay.end == original.end);
     ++replayed;
@@ -222,6 +235,7 @@ TEST_CASE("nothing is found again without a preemption, or in memory that is not
   std::ptrdiff_t seen = 0;
   for_scenarios(300, [&](const std::string& yaml) {
     const RunResult with = run_text(yaml, {"engine.enable_prefix_caching=true"});
+    if (begin_alike(yaml)) return;
     const bool contiguous = yaml.find("kv_layout: contiguous") != std::string::npos;
     if (!contiguous && count(with, [](const auto& r) { return r.preemptions > 0; }) > 0) return;
     ++seen;
@@ -229,5 +243,5 @@ TEST_CASE("nothing is found again without a preemption, or in memory that is not
     REQUIRE(with.log.records == without.log.records);
     REQUIRE(with.fingerprint == without.fingerprint);
   });
-  CHECK(seen > sample(100));
+  CHECK(seen > sample(60));
 }

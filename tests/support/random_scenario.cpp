@@ -141,7 +141,8 @@ std::string draw_lengths(Dice& dice, std::int64_t longest) {
 /// `tick` is shared by the classes, so that evenly spaced arrivals coincide.
 std::string draw_class(Dice& dice, std::int64_t index, std::int64_t tick, std::int64_t longest) {
   std::string yaml;
-  switch (dice.between(0, 3)) {
+  const bool talks = dice.one_in(5);
+  switch (dice.between(talks ? 1 : 0, 3)) {
     case 0:
       yaml = fmt::format("    arrival: {{process: closed_loop, max_concurrency: {}}}\n",
                          dice.between(1, 12));
@@ -161,8 +162,23 @@ std::string draw_class(Dice& dice, std::int64_t index, std::int64_t tick, std::i
   yaml += fmt::format("    priority: {}\n", index == 0 ? -1 : dice.between(0, 1));
   // Why always: earliest_deadline wants one.
   yaml += fmt::format("    slo: {{ttft: {} ms}}\n", dice.among<std::int64_t>({1, 20, 500}));
+  const std::int64_t max_context = longest;
+  if (dice.one_in(3)) {
+    const std::int64_t prefix = dice.between(1, longest / 2);
+    longest -= prefix;
+    yaml +=
+        fmt::format("    shared_prefix: {{tokens: {}, groups: {}}}\n", prefix, dice.between(1, 3));
+  }
+  if (talks) {
+    yaml += fmt::format(
+        "    session: {{turns: {{distribution: uniform, min: 1, max: 4}}, think_time: {}, "
+        "max_context: {}, num_sessions: {}}}\n",
+        dice.word({"0 s", "10 ms", "1 s"}), max_context, dice.between(1, 16));
+    if (dice.one_in(2)) longest = std::max<std::int64_t>(2, longest / 4);
+  } else {
+    yaml += fmt::format("    num_prompts: {}\n", dice.between(1, 24));
+  }
   const std::int64_t prompt = dice.between(1, longest - 1);
-  yaml += fmt::format("    num_prompts: {}\n", dice.between(1, 24));
   yaml += fmt::format("    prompt_tokens: {}\n", draw_lengths(dice, prompt));
   yaml += fmt::format("    output_tokens: {}\n",
                       draw_lengths(dice, std::min<std::int64_t>(longest - prompt, 100)));

@@ -64,6 +64,7 @@ class SlowCluster {
     record.class_number = static_cast<std::uint32_t>(
         std::ranges::count(run_.records, record.class_index, &RequestRecord::class_index));
     run_.records.push_back(record);
+    run_.cached_tokens.push_back(0);
     const auto request = static_cast<std::uint32_t>(run_.records.size() - 1);
     std::vector<std::size_t> candidates = able();
     if (admission_ != nullptr) {

@@ -73,10 +73,24 @@ void SlowReplica::enqueue(std::uint32_t request) {
   sequence->joined = world_.events.now();
   sequence->came = arrivals_++;
   waiting_.push_back(std::move(sequence));
+  if (world_.scenario.engine.enable_prefix_caching) write_text(request);
   // A busy host sees it when a step ends.
   if (!up_ || decide_at_ || !in_pipeline_.empty()) return;
   decide_at_ = world_.events.now();
   expect();
+}
+
+/// Prompt and answer of a request: the texts that it shares, then one of its own.
+void SlowReplica::write_text(std::uint32_t request) {
+  const RequestRecord& record = world_.run.records[request];
+  const auto tokens = static_cast<std::size_t>(record.prompt_tokens + record.output_tokens);
+  SlowText text;
+  for (const traffic::ContentRun& run :
+       world_.scenario.traffic.sources[record.source]->content(record.session))
+    for (std::int64_t i = 0; i < run.tokens && text.size() < tokens; ++i)
+      text.emplace_back(run.id, i);
+  for (std::int64_t i = 0; text.size() < tokens; ++i) text.emplace_back(request, i);
+  pool_.write(request, std::move(text));
 }
 
 /// What happens next here: the first step in the pipeline ends, or the host decides.
@@ -248,7 +262,7 @@ void SlowReplica::crash() {
   in_pipeline_.clear();
   std::ranges::fill(stage_free_, world_.events.now());
   host_free_ = world_.events.now();
-  pool_ = reference::PagedPool(world_.scenario.memory.blocks, limits_.block_size);
+  pool_ = SlowPool(world_.scenario.memory.blocks, limits_.block_size);
   up_ = false;
   world_.events.at(world_.events.now() + world_.scenario.cluster.restart_delay, Phase::completion,
                    [this] { restart(); });

@@ -97,6 +97,7 @@ traffic:
     num_prompts: 9
     prompt_tokens: 50
     output_tokens: {distribution: fixed, value: 60}
+    shared_prefix: {tokens: 20, groups: 3}
   measured:
     arrival: {process: poisson, rate: 5/s}
     num_prompts: 9
