@@ -173,8 +173,16 @@ void Cluster::reject(std::uint32_t request) {
 }
 
 void Cluster::route(std::uint32_t request) {
-  const std::size_t chosen =
-      router_->route({.id = request, .prompt_tokens = log_.records[request].prompt_tokens}, views_);
+  const RequestRecord& record = log_.records[request];
+  if (router_->asks_for_prefixes())
+    for (std::size_t i = 0; i < views_.size(); ++i)
+      views_[i].cached_tokens = instances_[candidates_[i]]->cached_tokens(request);
+  const std::size_t chosen = router_->route(
+      {.id = request,
+       .prompt_tokens = record.prompt_tokens,
+       .session =
+           conversation_of(scenario_.traffic.sources[record.source]->content(record.session))},
+      views_);
   TOKENLINE_CHECK(chosen < candidates_.size(), "router '{}' chose {} of {} replicas",
                   scenario_.cluster.router, chosen, candidates_.size());
   instances_[candidates_[chosen]]->enqueue(request);

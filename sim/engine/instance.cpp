@@ -266,7 +266,8 @@ ReplicaView Instance::view() const {
   std::int64_t queued = waiting_.tokens();
   if (partial_ != no_sequence)
     queued += store_[partial_].prefill_tokens - store_[partial_].scheduled;
-  return {.outstanding = outstanding_,
+  return {.index = index_,
+          .outstanding = outstanding_,
           .waiting = queue_length(),
           .queued_tokens = queued,
           .used_blocks = pool_.used(),

@@ -55,6 +55,10 @@ class Instance final : private SchedulerView {
   [[nodiscard]] bool up() const { return !down_; }
   /// What a router may know of it now.
   [[nodiscard]] ReplicaView view() const;
+  /// Tokens of the prompt of a request that is to be routed which are here.
+  [[nodiscard]] std::int64_t cached_tokens(std::uint32_t request) const {
+    return shared_ ? shared_->count_cached(request, log_.records[request]) : 0;
+  }
   /// Counters up to the end of the last step or restart under way, or up to now without one.
   [[nodiscard]] InstanceStats stats() const;
   [[nodiscard]] const KvPool& pool() const { return pool_; }

@@ -14,17 +14,36 @@ constexpr std::uint64_t own_text = 1;
 
 }  // namespace
 
+std::optional<std::uint64_t> conversation_of(const traffic::Content& content) {
+  if (content.empty() || content.back().tokens != ContentRun::endless) return {};
+  return content.back().id;
+}
+
 bool begin_alike(const traffic::Traffic& traffic) {
   return std::ranges::any_of(traffic.sources, [](const auto& source) { return source->shares(); });
 }
 
 void SharedPrefixes::begin(SequenceId id, std::uint32_t request, const RequestRecord& record) {
   if (entries_.size() <= id) entries_.resize(id + 1);
-  Entry& entry = entries_[id];
-  entry = {.content = traffic_.sources[record.source]->content(record.session)};
+  entries_[id] = entry_of(request, record);
+}
+
+SharedPrefixes::Entry SharedPrefixes::entry_of(std::uint32_t request,
+                                               const RequestRecord& record) const {
+  Entry entry{.content = traffic_.sources[record.source]->content(record.session)};
   for (const ContentRun& run : entry.content)
     entry.shared += std::min(run.tokens, ContentRun::endless - entry.shared);
   entry.content.push_back({traffic::content_id(own_text, request), ContentRun::endless});
+  return entry;
+}
+
+std::int64_t SharedPrefixes::count_cached(std::uint32_t request,
+                                          const RequestRecord& record) const {
+  Entry entry = entry_of(request, record);
+  const std::size_t most = shared_blocks(entry, record.prompt_tokens - 1);
+  std::size_t found = 0;
+  while (found < most && cache_.find(hash(entry, found)) != PrefixCache::no_block) ++found;
+  return static_cast<std::int64_t>(found) * block_size_;
 }
 
 std::uint64_t SharedPrefixes::hash(Entry& entry, std::size_t block) const {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -12,6 +13,8 @@
 
 namespace tokenline {
 
+/// The conversation that a request is a turn of, if any: a text that does not end.
+[[nodiscard]] std::optional<std::uint64_t> conversation_of(const traffic::Content& content);
 /// Whether a run needs to know what its requests begin with.
 [[nodiscard]] bool begin_alike(const traffic::Traffic& traffic);
 
@@ -31,6 +34,8 @@ class SharedPrefixes {
 
   /// `id` is a request that comes.
   void begin(SequenceId id, std::uint32_t request, const RequestRecord& record);
+  /// Tokens of a request's prompt that a look-up would find; it need not be here.
+  [[nodiscard]] std::int64_t count_cached(std::uint32_t request, const RequestRecord& record) const;
   /// Looks up a waiting sequence whose prefill is `tokens` long; the last of them is always
   /// computed. Returns the tokens that are there.
   std::int64_t look_up(SequenceId id, std::int64_t tokens, bool preempted);
@@ -68,6 +73,7 @@ class SharedPrefixes {
     bool holds = false;
     std::int64_t given_up = 0;
   };
+  [[nodiscard]] Entry entry_of(std::uint32_t request, const RequestRecord& record) const;
   std::uint64_t hash(Entry& entry, std::size_t block) const;
   [[nodiscard]] std::size_t shared_blocks(const Entry& entry, std::int64_t tokens) const {
     return static_cast<std::size_t>(std::min(entry.shared, tokens) / block_size_);

@@ -191,9 +191,9 @@ TEST_CASE(
 TEST_CASE("a run replayed from its own exported requests gives the same records", "[engine]") {
   int replayed = 0;
   for_scenarios(250, [&](const std::string& yaml) {
-    // A trace says nothing of priorities and targets.
-    for (const char* by_class :
-         {"queue_policy: priority", "queue_policy: earliest_deadline", "admission: shed_by_class"})
+    // A trace says nothing of priorities, targets and conversations.
+    for (const char* by_class : {"queue_policy: priority", "queue_policy: earliest_deadline",
+                                 "admission: shed_by_class", "router: session_affinity"})
       if (yaml.find(by_class) != std::string::npos) return;
     // Nor of what prompts begin with.
     std::vector<std::string> overrides;

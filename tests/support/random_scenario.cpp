@@ -228,8 +228,8 @@ std::string draw_head(Dice& dice, std::uint64_t seed, std::string_view model, st
   yaml += "cluster:\n";
   key("gpu", dice.word({"a100_sxm_80gb", "h100_sxm"}));
   key("replicas", dice.between(1, 3));
-  key("router",
-      dice.word({"least_outstanding", "round_robin", "power_of_two", "least_kv", "slo_aware"}));
+  key("router", dice.word({"least_outstanding", "round_robin", "power_of_two", "least_kv",
+                           "slo_aware", "prefix_affinity", "session_affinity"}));
   key("pipeline_parallel_size", stages);
   key("restart_delay", dice.word({"1 ms", "10 ms", "100 ms", "1 s"}));
   key("on_oom", dice.one_in(5) ? "lose" : "retry");

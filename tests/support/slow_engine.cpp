@@ -100,8 +100,14 @@ class SlowCluster {
   }
 
   void route(std::uint32_t request, const std::vector<std::size_t>& candidates) {
-    const RouteRequest asked{.id = request, .prompt_tokens = run_.records[request].prompt_tokens};
-    replicas_[candidates[router_->route(asked, views(candidates))]]->enqueue(request);
+    const RequestRecord& record = run_.records[request];
+    RouteRequest asked{.id = request, .prompt_tokens = record.prompt_tokens};
+    for (const auto& run : scenario_.traffic.sources[record.source]->content(record.session))
+      if (run.tokens == traffic::ContentRun::endless) asked.session = run.id;
+    std::vector<ReplicaView> seen = views(candidates);
+    for (std::size_t i = 0; i < candidates.size(); ++i)
+      seen[i].cached_tokens = replicas_[candidates[i]]->cached_tokens(request);
+    replicas_[candidates[router_->route(asked, seen)]]->enqueue(request);
   }
 
   void crashed(std::uint32_t request) {

@@ -73,11 +73,14 @@ std::optional<std::int64_t> SlowPool::find_block(const SlowText& text, std::int6
 }
 
 std::vector<std::int64_t> SlowPool::find(std::int64_t request, std::int64_t tokens) const {
-  std::vector<std::int64_t> found;
   const auto text = texts_.find(request);
-  if (text == texts_.end()) return found;
+  return text == texts_.end() ? std::vector<std::int64_t>{} : find(*text->second, tokens);
+}
+
+std::vector<std::int64_t> SlowPool::find(const SlowText& text, std::int64_t tokens) const {
+  std::vector<std::int64_t> found;
   for (std::int64_t end = block_size_; end < tokens; end += block_size_) {
-    const auto block = find_block(*text->second, end);
+    const auto block = find_block(text, end);
     if (!block) break;
     found.push_back(*block);
   }

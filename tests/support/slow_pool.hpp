@@ -34,6 +34,8 @@ class SlowPool {
 
   /// Blocks, from the first on, that hold what `request` begins with; fewer than `tokens` tokens.
   [[nodiscard]] std::vector<std::int64_t> find(std::int64_t request, std::int64_t tokens) const;
+  /// The same of a text.
+  [[nodiscard]] std::vector<std::int64_t> find(const SlowText& text, std::int64_t tokens) const;
   /// How many of these blocks no request holds.
   [[nodiscard]] std::int64_t count_free(const std::vector<std::int64_t>& blocks) const;
   /// They are the beginning of the table of `request`.

@@ -43,7 +43,8 @@ std::int64_t SlowReplica::outstanding() const {
 }
 
 ReplicaView SlowReplica::view() const {
-  ReplicaView view{.outstanding = outstanding(),
+  ReplicaView view{.index = index_,
+                   .outstanding = outstanding(),
                    .waiting = static_cast<std::int64_t>(waiting_.size()),
                    .used_blocks = pool_.used(),
                    .block_size = limits_.block_size,
@@ -73,7 +74,7 @@ void SlowReplica::enqueue(std::uint32_t request) {
   sequence->joined = world_.events.now();
   sequence->came = arrivals_++;
   waiting_.push_back(std::move(sequence));
-  if (world_.scenario.engine.enable_prefix_caching) write_text(request);
+  if (world_.scenario.engine.enable_prefix_caching) pool_.write(request, text_of(request));
   // A busy host sees it when a step ends.
   if (!up_ || decide_at_ || !in_pipeline_.empty()) return;
   decide_at_ = world_.events.now();
@@ -81,7 +82,7 @@ void SlowReplica::enqueue(std::uint32_t request) {
 }
 
 /// Prompt and answer of a request: the texts that it shares, then one of its own.
-void SlowReplica::write_text(std::uint32_t request) {
+SlowText SlowReplica::text_of(std::uint32_t request) const {
   const RequestRecord& record = world_.run.records[request];
   const auto tokens = static_cast<std::size_t>(record.prompt_tokens + record.output_tokens);
   SlowText text;
@@ -90,7 +91,14 @@ void SlowReplica::write_text(std::uint32_t request) {
     for (std::int64_t i = 0; i < run.tokens && text.size() < tokens; ++i)
       text.emplace_back(run.id, i);
   for (std::int64_t i = 0; text.size() < tokens; ++i) text.emplace_back(request, i);
-  pool_.write(request, std::move(text));
+  return text;
+}
+
+std::int64_t SlowReplica::cached_tokens(std::uint32_t request) const {
+  if (!world_.scenario.engine.enable_prefix_caching) return 0;
+  const std::int64_t prompt = world_.run.records[request].prompt_tokens;
+  return static_cast<std::int64_t>(pool_.find(text_of(request), prompt).size()) *
+         limits_.block_size;
 }
 
 /// What happens next here: the first step in the pipeline ends, or the host decides.

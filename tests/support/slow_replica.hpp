@@ -116,6 +116,8 @@ class SlowReplica {
   [[nodiscard]] std::int64_t outstanding() const;
   /// What a router sees of it.
   [[nodiscard]] ReplicaView view() const;
+  /// Tokens of the prompt of a request that is to be routed which are in its pool.
+  [[nodiscard]] std::int64_t cached_tokens(std::uint32_t request) const;
 
  private:
   // slow_scheduling.cpp: who computes what.
@@ -149,7 +151,7 @@ class SlowReplica {
   void leave_queue(const SlowSequence& sequence);
 
   // slow_replica.cpp: when steps start, what comes out.
-  void write_text(std::uint32_t request);
+  [[nodiscard]] SlowText text_of(std::uint32_t request) const;
   void expect();
   void decide();
   bool start_one();

@@ -121,6 +121,35 @@ TEST_CASE("the second turn of a conversation finds what the first stored", "[eng
   }
 }
 
+TEST_CASE("routers with affinity bring a second turn to where the first was", "[engine]") {
+  // 60 conversations on 3 replicas, each of two turns of 100 + 50 tokens.
+  const auto hits = [](const std::string& router, const std::string& rate) {
+    Scenario scenario = parse_scenario(
+        "s.yaml",
+        fmt::format(
+            "scenario: turns\nmodel: llama-3.1-8b\n"
+            "cluster: {{gpu: h100_sxm, replicas: 3, router: {}}}\n"
+            "engine: {{preset: vllm-v1, block_size: 16}}\ntraffic:\n  t:\n"
+            "    arrival: {{process: constant, rate: {}}}\n"
+            "    session: {{turns: 2, think_time: {{distribution: exponential, mean: 1 s}}, "
+            "max_context: 1000, num_sessions: 60}}\n"
+            "    prompt_tokens: 100\n    output_tokens: 50\n",
+            router, rate));
+    const RunResult result = run(scenario);
+    CHECK(result.audit.passed);
+    std::int64_t sum = 0;
+    for (const InstanceResult& instance : result.instances) sum += instance.whole.hit_tokens;
+    return sum;
+  };
+  constexpr std::int64_t all = 60 * (149 / 16 * 16);
+  CHECK(hits("session_affinity", "20/s") == all);
+  // What it has of a prompt is 9 blocks, a running request 13: it goes there where little runs.
+  CHECK(hits("prefix_affinity", "0.05/s") == all);
+  CHECK(hits("prefix_affinity", "20/s") > hits("least_kv", "20/s"));
+  // A turn that goes anywhere finds its own one time in three: 20 of 60, deviation 3.7.
+  CHECK(hits("round_robin", "20/s") == Approx(all / 3.0).margin(all / 3.0 * 0.9));
+}
+
 TEST_CASE("blocks that were used longest ago are overwritten first, each prompt's from its end",
           "[engine]") {
   // 8 blocks of 256 tokens. A prompt of 513 fills two and begins a third, which is of no use.
