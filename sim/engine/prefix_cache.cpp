@@ -1,10 +1,16 @@
 #include "sim/engine/prefix_cache.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "sim/base/check.hpp"
 
 namespace tokenline {
+
+PrefixCache::PrefixCache(std::int64_t blocks)
+    : blocks_(blocks),
+      buckets_(std::bit_ceil(static_cast<std::size_t>(blocks)), no_block),
+      blank_tail_(blocks) {}
 
 void PrefixCache::hand_out(std::int64_t blocks) {
   const std::int64_t before = std::min(blocks, ahead_);
@@ -34,8 +40,9 @@ void PrefixCache::pop(std::int64_t blocks) {
 }
 
 PrefixCache::BlockId PrefixCache::find(std::uint64_t hash) const {
-  const auto found = by_hash_.find(hash);
-  return found == by_hash_.end() ? no_block : found->second;
+  BlockId id = buckets_[hash & (buckets_.size() - 1)];
+  while (id != no_block && blocks_with_hash_[id].hash != hash) id = blocks_with_hash_[id].behind;
+  return id;
 }
 
 PrefixCache::BlockId PrefixCache::publish(std::uint64_t hash) {
@@ -47,11 +54,9 @@ PrefixCache::BlockId PrefixCache::publish(std::uint64_t hash) {
     unused_.pop_back();
   }
   blocks_with_hash_[id] = {.hash = hash, .references = 1, .used = true};
-  const auto [first, is_first] = by_hash_.emplace(hash, id);
-  if (is_first) return id;
-  BlockId last = first->second;
-  while (blocks_with_hash_[last].same != no_block) last = blocks_with_hash_[last].same;
-  blocks_with_hash_[last].same = id;
+  BlockId* place = &bucket(hash);
+  while (*place != no_block) place = &blocks_with_hash_[*place].behind;
+  *place = id;
   return id;
 }
 
@@ -91,16 +96,9 @@ void PrefixCache::unlink(BlockId id) {
 
 void PrefixCache::forget(BlockId id) {
   Block& block = blocks_with_hash_[id];
-  const auto first = by_hash_.find(block.hash);
-  if (first->second != id) {
-    BlockId before = first->second;
-    while (blocks_with_hash_[before].same != id) before = blocks_with_hash_[before].same;
-    blocks_with_hash_[before].same = block.same;
-  } else if (block.same != no_block) {
-    first->second = block.same;
-  } else {
-    by_hash_.erase(first);
-  }
+  BlockId* place = &bucket(block.hash);
+  while (*place != id) place = &blocks_with_hash_[*place].behind;
+  *place = block.behind;
   block.used = false;
   unused_.push_back(id);
 }
@@ -113,9 +111,8 @@ PrefixCache::Census PrefixCache::census() const {
     ++census.cached;
     census.blank += blocks_with_hash_[id].blank_before;
   }
-  for (const auto& [hash, first] : by_hash_)
-    for (BlockId id = first; id != no_block; id = blocks_with_hash_[id].same)
-      census.referenced += blocks_with_hash_[id].references > 0 ? 1 : 0;
+  census.referenced = std::ranges::count_if(
+      blocks_with_hash_, [](const Block& block) { return block.used && block.references > 0; });
   return census;
 }
 

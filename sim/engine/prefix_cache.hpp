@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <unordered_map>
 #include <vector>
 
 namespace tokenline {
@@ -23,7 +22,7 @@ class PrefixCache {
     std::int64_t referenced = 0;  ///< With a hash, held by sequences.
   };
 
-  explicit PrefixCache(std::int64_t blocks) : blocks_(blocks), blank_tail_(blocks) {}
+  explicit PrefixCache(std::int64_t blocks);
 
   /// Takes blocks from the head of the queue; what they held is lost. Those of hand_out_ahead()
   /// come first.
@@ -66,10 +65,13 @@ class PrefixCache {
     std::uint32_t references = 0;
     BlockId previous = no_block;  ///< In the queue.
     BlockId next = no_block;
-    BlockId same = no_block;  ///< The next with its hash.
+    BlockId behind = no_block;  ///< In its bucket.
     bool used = false;
   };
 
+  [[nodiscard]] BlockId& bucket(std::uint64_t hash) {
+    return buckets_[hash & (buckets_.size() - 1)];
+  }
   void pop(std::int64_t blocks);
   void unlink(BlockId id);
   void forget(BlockId id);
@@ -77,7 +79,9 @@ class PrefixCache {
   std::int64_t blocks_;
   std::vector<Block> blocks_with_hash_;
   std::vector<BlockId> unused_;  ///< Places of it.
-  std::unordered_map<std::uint64_t, BlockId> by_hash_;
+  /// First block of each bucket; blocks are in the order in which they were filled. Why not a map:
+  /// a run of the Mooncake trace takes six times as long, most of it to wait for memory.
+  std::vector<BlockId> buckets_;
   BlockId head_ = no_block;
   BlockId tail_ = no_block;
   std::int64_t blank_tail_;  ///< Blank blocks behind the tail.
