@@ -111,12 +111,16 @@ struct Price {
     return *this;
   }
   Price& operator*=(double factor) {
-    time *= factor;
     flops *= factor;
     bytes *= factor;
+    stretch(factor);
+    return *this;
+  }
+  /// The same work in `factor` times the time.
+  void stretch(double factor) {
+    time *= factor;
     error *= factor;
     for (Seconds& part : off_grid.by_kind) part *= factor;
-    return *this;
   }
 };
 

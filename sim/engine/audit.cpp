@@ -13,6 +13,7 @@ struct Totals {
   std::uint64_t completed = 0;
   std::uint64_t lost = 0;
   std::uint64_t rejected = 0;
+  std::uint64_t timed_out = 0;
   std::uint64_t out_of_order = 0;  ///< Not arrival <= first token <= finish.
   std::uint64_t ledger_mismatches = 0;
   std::int64_t output_tokens = 0;  ///< Of completed requests.
@@ -26,8 +27,9 @@ Totals total(const RequestLog& log) {
   for (const RequestRecord& r : log.records) {
     t.sojourn += (r.finish - r.arrival).count();
     if (r.outcome == Outcome::in_flight) ++t.in_flight;
-    if (r.outcome == Outcome::lost_oom) ++t.lost;
+    if (r.outcome == Outcome::lost_oom || r.outcome == Outcome::lost_crash) ++t.lost;
     if (r.outcome == Outcome::rejected) ++t.rejected;
+    if (r.outcome == Outcome::timed_out) ++t.timed_out;
     if (r.parts.sum() != r.e2el()) ++t.ledger_mismatches;
     if (r.outcome != Outcome::completed) continue;
     ++t.completed;
@@ -50,15 +52,21 @@ std::int64_t over(const AuditInput& input, std::int64_t InstanceStats::* counter
 AuditCheck requests_conserved(const AuditInput& input, const Totals& t) {
   std::int64_t outstanding = 0;
   for (const AuditedInstance& instance : input.instances) outstanding += instance.outstanding;
-  const std::string refused =
+  std::string how =
       input.rejected > 0 ? fmt::format(" ({} refused at the door)", input.rejected) : "";
+  if (input.timed_out > 0) how += fmt::format(" ({} given up by clients)", input.timed_out);
   return {.id = "A1",
           .name = "requests are conserved",
           .passed = input.offered == input.log.records.size() && input.ended == input.offered &&
                     t.in_flight == 0 && outstanding == 0 && t.rejected == input.rejected &&
-                    t.completed + t.lost + t.rejected == input.offered,
-          .details = fmt::format("{} offered, {} ended{}, {} left", input.offered, input.ended,
-                                 refused, outstanding)};
+                    t.timed_out == input.timed_out &&
+                    t.completed + t.lost + t.rejected + t.timed_out == input.offered,
+          .details = fmt::format("{} offered, {} ended{}, {} left", input.offered, input.ended, how,
+                                 outstanding)};
+}
+
+std::string_view and_given_up(const AuditInput& input) {
+  return over(input, &InstanceStats::abandoned) > 0 ? " and given up" : "";
 }
 
 AuditCheck tokens_conserved(const AuditInput& input, const Totals& t) {
@@ -67,8 +75,8 @@ AuditCheck tokens_conserved(const AuditInput& input, const Totals& t) {
   return {.id = "A2",
           .name = "output tokens are conserved",
           .passed = emitted == t.output_tokens + discarded,
-          .details = fmt::format("{} emitted, {} delivered, {} discarded by crashes", emitted,
-                                 t.output_tokens, discarded)};
+          .details = fmt::format("{} emitted, {} delivered, {} discarded by crashes{}", emitted,
+                                 t.output_tokens, discarded, and_given_up(input))};
 }
 
 AuditCheck kv_conserved(const AuditInput& input, const Totals& t) {
@@ -78,11 +86,12 @@ AuditCheck kv_conserved(const AuditInput& input, const Totals& t) {
   const std::int64_t lost = over(input, &InstanceStats::lost_kv_tokens);
   const std::int64_t found = over(input, &InstanceStats::hit_tokens);
   const std::string cached = found > 0 ? fmt::format(", {} found in the prefix cache", found) : "";
-  return {.id = "A3",
-          .name = "KV entries are conserved",
-          .passed = written + found == t.kv_tokens + thrown_away + lost,
-          .details = fmt::format("{} written, {} needed, {} preempted, {} lost in crashes{}",
-                                 written, t.kv_tokens, thrown_away, lost, cached)};
+  return {
+      .id = "A3",
+      .name = "KV entries are conserved",
+      .passed = written + found == t.kv_tokens + thrown_away + lost,
+      .details = fmt::format("{} written, {} needed, {} preempted, {} lost in crashes{}{}", written,
+                             t.kv_tokens, thrown_away, lost, and_given_up(input), cached)};
 }
 
 AuditCheck blocks_conserved(const AuditInput& input) {
@@ -130,7 +139,7 @@ AuditCheck memory_bounded(const AuditInput& input) {
     const InstanceStats& stats = instance.stats;
     peak = std::max(peak, stats.hbm_peak / instance.hbm_capacity);
     passed = passed && stats.hbm_peak <= instance.hbm_capacity &&
-             (stats.hbm_peak_asked > instance.hbm_capacity) == (stats.restarts > 0);
+             (stats.hbm_peak_asked > instance.hbm_capacity) == (stats.restarts > stats.failures);
   }
   return {.id = "A8",
           .name = "HBM is never exceeded silently",
@@ -158,11 +167,13 @@ AuditCheck time_bounded(const AuditInput& input) {
 AuditCheck gaps_counted(const AuditInput& input, const Totals& t) {
   std::int64_t counted = 0;
   for (const stats::Histogram& gaps : input.log.token_gaps) counted += gaps.count();
-  // Attempts lost in a crash have delivered tokens that no completed request accounts for.
-  const bool crashes = over(input, &InstanceStats::restarts) > 0;
+  // Attempts lost in a crash or given up have delivered tokens that no completed request accounts
+  // for.
+  const bool attempts_failed =
+      over(input, &InstanceStats::restarts) + over(input, &InstanceStats::abandoned) > 0;
   return {.id = "A10",
           .name = "every inter-token gap is counted once",
-          .passed = crashes ? counted >= t.gaps : counted == t.gaps,
+          .passed = attempts_failed ? counted >= t.gaps : counted == t.gaps,
           .details = fmt::format("{} counted, {} between delivered tokens", counted, t.gaps)};
 }
 
@@ -193,6 +204,18 @@ AuditCheck cached_blocks_conserved(const AuditInput& input) {
                                  sum.referenced, blocks)};
 }
 
+AuditCheck transfers_conserved(const TransferCounts& t) {
+  return {.id = "A12",
+          .name = "KV that is sent arrives",
+          .passed = t.left == 0 && t.begun == t.landed + t.cancelled &&
+                    t.flows.begun == t.flows.delivered + t.flows.cancelled &&
+                    t.flows.delivered - t.delivered_of_cancelled == t.received_bytes,
+          .details = fmt::format("{} transfers begun, {} landed, {} cancelled; {} B sent, {} "
+                                 "delivered, {} kept by receivers",
+                                 t.begun, t.landed, t.cancelled, t.flows.begun, t.flows.delivered,
+                                 t.received_bytes)};
+}
+
 }  // namespace
 
 AuditReport audit(const AuditInput& input) {
@@ -209,6 +232,7 @@ AuditReport audit(const AuditInput& input) {
                    time_bounded(input),
                    gaps_counted(input, t)};
   if (has_cache(input)) report.checks.push_back(cached_blocks_conserved(input));
+  if (input.transfers) report.checks.push_back(transfers_conserved(*input.transfers));
   report.passed = std::ranges::all_of(report.checks, &AuditCheck::passed);
   return report;
 }

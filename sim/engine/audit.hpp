@@ -9,6 +9,7 @@
 #include "sim/engine/instance_stats.hpp"
 #include "sim/engine/prefix_cache.hpp"
 #include "sim/engine/request_log.hpp"
+#include "sim/engine/transfer_counts.hpp"
 #include "sim/stats/int128.hpp"
 
 namespace tokenline {
@@ -48,10 +49,12 @@ struct AuditInput {
   const RequestLog& log;
   std::vector<AuditedInstance> instances;
   std::uint64_t offered = 0;    ///< Arrivals counted as they happened.
-  std::uint64_t ended = 0;      ///< Completions, losses and refusals counted as they happened.
-  std::uint64_t rejected = 0;   ///< Refusals among them.
+  std::uint64_t ended = 0;      ///< Completions and failures counted as they happened.
+  std::uint64_t rejected = 0;   ///< Refusals among them,
+  std::uint64_t timed_out = 0;  ///< and those that clients gave up.
   stats::Int128 in_system = 0;  ///< ∫ requests in the system dt, in requests·ns.
   TimePoint end{};
+  std::optional<TransferCounts> transfers = {};  ///< Where pools hand over KV.
 };
 
 /// Checks every invariant of a finished run.

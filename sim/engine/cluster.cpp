@@ -3,14 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace tokenline {
 namespace {
 
-QueueSetup queue_setup(const Scenario& scenario) {
+QueueSetup queue_setup(const Scenario& scenario, const EngineConfig& engine) {
   QueueSetup setup{.seed = scenario.seed,
                    .classes = {},
-                   .length_prediction_sigma = scenario.engine.length_prediction_sigma};
+                   .length_prediction_sigma = engine.length_prediction_sigma};
   for (const traffic::RequestClass& c : scenario.traffic.classes)
     setup.classes.push_back({.name = c.name, .priority = c.priority, .ttft_target = c.slo.ttft});
   return setup;
@@ -30,35 +31,84 @@ Cluster::Cluster(Scenario& scenario) : scenario_(scenario) {
   log_.token_gaps.resize(scenario.traffic.classes.size());
   next_.resize(scenario.traffic.sources.size());
   class_counts_.resize(scenario.traffic.classes.size());
-  const QueueSetup setup = queue_setup(scenario);
-  const bool alike = scenario.engine.enable_prefix_caching && begin_alike(scenario.traffic);
-  const traffic::Traffic* shared = alike ? &scenario.traffic : nullptr;
   admission_ =
       policies.admission.at(scenario.cluster.admission).make(scenario.cluster.admission_setup);
+  if (!std::ranges::all_of(scenario.traffic.classes,
+                           [](const auto& c) { return c.client.patient(); }))
+    clients_ = std::make_unique<Clients>(simulation_, log_, static_cast<ClientListener&>(*this),
+                                         scenario.traffic.classes, scenario.seed);
   router_ = policies.router.at(scenario.cluster.router).make({.seed = scenario.seed});
-  for (std::int64_t i = 0; i < scenario.cluster.replicas; ++i)
-    instances_.push_back(std::make_unique<Instance>(
-        Instance::Wiring{.simulation = simulation_,
-                         .log = log_,
-                         .listener = *this,
-                         .config = scenario.engine,
-                         .cost = *scenario.cost,
-                         .memory = scenario.stage_memory,
-                         .scheduler = policies.scheduler.at(scenario.engine.scheduler).make(),
-                         .speculation = scenario.speculation ? &*scenario.speculation : nullptr,
-                         .shared = shared,
-                         .seed = scenario.seed,
-                         .queue = policies.queue.at(scenario.engine.queue_policy).make(setup),
-                         .restart_delay = scenario.cluster.restart_delay,
-                         .index = static_cast<std::uint32_t>(i)}));
+  if (scenario.pools.empty())
+    unnamed_.push_back({.name = "replica",
+                        .role = PoolRole::both,
+                        .replicas = scenario.cluster.replicas,
+                        .parallelism = scenario.cluster.parallelism,
+                        .engine = scenario.engine,
+                        .cost = scenario.cost,
+                        .stage_memory = scenario.stage_memory,
+                        .memory = scenario.memory});
+  for (const Pool& pool : scenario.pools.empty() ? unnamed_ : scenario.pools)
+    add_replicas(pool, policies);
+  connect_pools(policies);
+  if (scenario.cluster.autoscale)
+    autoscaler_ = std::make_unique<Autoscaler>(
+        simulation_, *scenario.cluster.autoscale, scenario.provisioning(), instances_,
+        [this] { add_replica(unnamed_.front(), builtin_policies()); });
+}
+
+void Cluster::add_replicas(const Pool& pool, const Policies& policies) {
+  for (std::int64_t i = 0; i < pool.replicas; ++i) add_replica(pool, policies);
+}
+
+void Cluster::add_replica(const Pool& pool, const Policies& policies) {
+  const bool hands_over = pool.role == PoolRole::prefill;
+  const bool alike = pool.engine.enable_prefix_caching && begin_alike(scenario_.traffic);
+  pools_.push_back(&pool);
+  instances_.push_back(std::make_unique<Instance>(Instance::Wiring{
+      .simulation = simulation_,
+      .log = log_,
+      .listener = *this,
+      .config = pool.engine,
+      .cost = *pool.cost,
+      .memory = pool.stage_memory,
+      .scheduler = policies.scheduler.at(pool.engine.scheduler).make(),
+      .speculation = scenario_.speculation ? &*scenario_.speculation : nullptr,
+      .shared = alike ? &scenario_.traffic : nullptr,
+      .seed = scenario_.seed,
+      .queue =
+          policies.queue.at(pool.engine.queue_policy).make(queue_setup(scenario_, pool.engine)),
+      .faults = scenario_.faults,
+      .restart_delay = scenario_.cluster.restart_delay,
+      .index = static_cast<std::uint32_t>(instances_.size()),
+      .hands_over = hands_over,
+      .first_token_leaves = !hands_over || scenario_.disaggregation.first_token_from_prefill,
+      .tells_pieces = hands_over && scenario_.disaggregation.layerwise}));
+}
+
+void Cluster::connect_pools(const Policies& policies) {
+  const auto has = [this](PoolRole role) {
+    return std::ranges::find(pools_, role, &Pool::role) != pools_.end();
+  };
+  if (!has(PoolRole::prefill)) return;
+  if (!has(PoolRole::both)) own_role_ = PoolRole::decode;
+  decode_router_ = policies.router.at(scenario_.cluster.router).make({.seed = scenario_.seed});
+  std::vector<TransferEnd> ends;
+  for (std::size_t i = 0; i < instances_.size(); ++i)
+    ends.push_back(
+        {.instance = instances_[i].get(), .pool = pools_[i], .gpus = &scenario_.cluster.gpus[i]});
+  transfers_ = std::make_unique<Transfers>(simulation_, log_, *scenario_.cluster.network,
+                                           scenario_.disaggregation, std::move(ends));
 }
 
 RunResult Cluster::run(std::span<const TimePoint> probes) {
+  expect_faults();
+  if (autoscaler_ != nullptr) autoscaler_->start();
   watch_window();
   for (const TimePoint when : probes)
     simulation_.at(when, Phase::sample, [this] { depths_.push_back(queue_depth()); });
   for (std::size_t source = 0; source < scenario_.traffic.sources.size(); ++source)
     schedule_next(source);
+  close_if_over();
   simulation_.run();
 
   RunResult result;
@@ -66,21 +116,32 @@ RunResult Cluster::run(std::span<const TimePoint> probes) {
   result.events = simulation_.executed();
   result.fingerprint = simulation_.fingerprint();
   result.audit = audit_run();
+  if (transfers_ != nullptr) result.transfers = transfers_->counts();
   result.classes = scenario_.traffic.classes;
   const std::vector<InstanceStats> last = snapshot();
+  std::size_t number = 0;  // in its pool
   for (std::size_t i = 0; i < instances_.size(); ++i) {
-    InstanceStats to = at_to_.empty() ? last[i] : at_to_[i];
-    InstanceStats from = at_from_.empty() ? InstanceStats{} : at_from_[i];
+    InstanceStats to = i < at_to_.size() ? at_to_[i] : at_to_.empty() ? last[i] : InstanceStats{};
+    // One that was started later than the window begins had done nothing then.
+    InstanceStats from = i < at_from_.size() ? at_from_[i] : InstanceStats{};
     // A window may reach beyond the last thing that happens.
     to.as_of = std::min(to.as_of, result.end);
     from.as_of = std::min(from.as_of, result.end);
-    result.instances.push_back({.name = fmt::format("replica-{}", i),
+    const bool first = i == 0 || pools_[i] != pools_[i - 1];
+    number = first ? 0 : number + 1;
+    result.instances.push_back({.name = fmt::format("{}-{}", pools_[i]->name, number),
+                                .pool = pools_[i]->name,
                                 .whole = last[i],
                                 .measured = to.since(from),
                                 .measured_from = from.as_of,
                                 .kv_blocks = instances_[i]->pool().total(),
                                 .prefix_cache = instances_[i]->cache() != nullptr});
   }
+  for (FaultResult& fault : faults_)
+    if (fault.fault.kind == FaultKind::straggler)
+      fault.happened = fault.fault.replica < instances_.size() && fault.fault.at < result.end;
+  result.faults = std::move(faults_);
+  if (autoscaler_ != nullptr) result.fleet = std::move(autoscaler_->result());
   result.log = std::move(log_);
   result.depths = std::move(depths_);
   return result;
@@ -98,9 +159,11 @@ void Cluster::watch_window() {
 void Cluster::schedule_next(std::size_t source) {
   next_[source] = scenario_.traffic.sources[source]->next();
   if (!next_[source]) return;
+  ++coming_;
   // Captures two words, so that std::function does not allocate.
   simulation_.at(next_[source]->when, Phase::arrival, [this, source] {
     const traffic::Arrival arrival = next_[source].value();
+    --coming_;
     schedule_next(source);
     arrive(source, arrival);
   });
@@ -121,23 +184,35 @@ void Cluster::arrive(std::size_t source, const traffic::Arrival& arrival) {
     record.measured = arrival.when >= window->from && (!window->to || arrival.when < *window->to);
   ++offered_;
   in_system_.add(arrival.when, 1);
-  if (admission_ == nullptr && instances_.size() == 1) {
-    instances_.front()->enqueue(request);  // There is nothing to decide.
-    return;
-  }
-  look_at_replicas();
-  if (admission_ == nullptr || admits(record))
-    route(request);
-  else
-    reject(request);
+  send(request);
 }
 
-void Cluster::look_at_replicas() {
+void Cluster::send(std::uint32_t request) {
+  if (clients_ != nullptr) clients_->sent(request);
+  if (admission_ == nullptr && instances_.size() == 1 && autoscaler_ == nullptr) {
+    place(0, request);  // There is nothing to decide.
+    return;
+  }
+  look_at_replicas(first_role(log_.records[request]));
+  if (admission_ == nullptr || admits(log_.records[request]))
+    route(request);
+  else
+    attempt_failed(request, Outcome::rejected);
+}
+
+PoolRole Cluster::first_role(const RequestRecord& record) const {
+  const bool handed_over =
+      transfers_ != nullptr && record.prompt_tokens >= scenario_.disaggregation.min_prompt_tokens;
+  return handed_over ? PoolRole::prefill : own_role_;
+}
+
+void Cluster::look_at_replicas(PoolRole role) {
   candidates_.clear();
   views_.clear();
   for (const bool any : {false, true}) {
     for (std::size_t i = 0; i < instances_.size(); ++i)
-      if (any || instances_[i]->up()) {
+      if (pools_[i]->role == role && (any || instances_[i]->up()) &&
+          (autoscaler_ == nullptr || autoscaler_->serves(i))) {
         candidates_.push_back(i);
         views_.push_back(instances_[i]->view());
       }
@@ -146,7 +221,7 @@ void Cluster::look_at_replicas() {
 }
 
 bool Cluster::admits(const RequestRecord& record) {
-  if (!admission_->admits({.now = record.arrival,
+  if (!admission_->admits({.now = simulation_.now(),
                            .class_index = record.class_index,
                            .prompt_tokens = record.prompt_tokens},
                           views_))
@@ -164,20 +239,12 @@ bool Cluster::admits(const RequestRecord& record) {
   return true;
 }
 
-void Cluster::reject(std::uint32_t request) {
-  RequestRecord& record = log_.records[request];
-  record.outcome = Outcome::rejected;
-  record.finish = record.arrival;
-  ++rejected_;
-  ended(request);
-}
-
-void Cluster::route(std::uint32_t request) {
+std::uint32_t Cluster::choose(Router& router, std::uint32_t request) {
   const RequestRecord& record = log_.records[request];
-  if (router_->asks_for_prefixes())
+  if (router.asks_for_prefixes())
     for (std::size_t i = 0; i < views_.size(); ++i)
       views_[i].cached_tokens = instances_[candidates_[i]]->cached_tokens(request);
-  const std::size_t chosen = router_->route(
+  const std::size_t chosen = router.route(
       {.id = request,
        .prompt_tokens = record.prompt_tokens,
        .session =
@@ -185,41 +252,76 @@ void Cluster::route(std::uint32_t request) {
       views_);
   TOKENLINE_CHECK(chosen < candidates_.size(), "router '{}' chose {} of {} replicas",
                   scenario_.cluster.router, chosen, candidates_.size());
-  instances_[candidates_[chosen]]->enqueue(request);
+  return static_cast<std::uint32_t>(candidates_[chosen]);
 }
+
+void Cluster::route(std::uint32_t request) { place(choose(*router_, request), request); }
+
+void Cluster::place(std::size_t instance, std::uint32_t request) {
+  const SequenceId id = instances_[instance]->enqueue(request);
+  if (clients_ != nullptr) clients_->placed(request, id);
+}
+
+void Cluster::expect_elsewhere(std::uint32_t request) {
+  look_at_replicas(PoolRole::decode);
+  transfers_->begin(request, log_.records[request].instance, choose(*decode_router_, request));
+}
+
+void Cluster::computing(const ComputedPiece& piece) {
+  if (!transfers_->knows(piece.request)) expect_elsewhere(piece.request);
+  transfers_->computing(piece);
+}
+
+void Cluster::prefilled(std::uint32_t request, SequenceId sequence) {
+  if (!transfers_->knows(request)) expect_elsewhere(request);
+  transfers_->prefilled(request, sequence);
+}
+
+void Cluster::reserved(std::uint32_t request) { transfers_->reserved(request); }
 
 void Cluster::completed(std::uint32_t request) { ended(request); }
-
-void Cluster::crashed(std::uint32_t request) {
-  RequestRecord& record = log_.records[request];
-  const TimePoint now = simulation_.now();
-  // Whatever the lost attempt did was in vain: its time is the crash's.
-  record.parts = {};
-  record.parts[Part::restart] = now - record.arrival;
-  record.ttft_parts = {};
-  record.first_token = {};
-  if (scenario_.cluster.retry_after_oom && record.retries < scenario_.cluster.max_retries) {
-    ++record.retries;
-    simulation_.at(now, Phase::arrival, [this, request] {
-      look_at_replicas();
-      route(request);
-    });
-    return;
-  }
-  record.outcome = Outcome::lost_oom;
-  record.finish = now;
-  ended(request);
-}
 
 void Cluster::ended(std::uint32_t request) {
   const RequestRecord& record = log_.records[request];
   const std::size_t source = record.source;
   ++ended_;
   in_system_.add(record.finish, -1);
+  if (clients_ != nullptr) clients_->ended(request);
+  if (autoscaler_ != nullptr) autoscaler_->left(record.instance);
   if (const auto next = scenario_.traffic.sources[source]->finished(
-          {record.finish, record.session, record.outcome == Outcome::completed}))
-    simulation_.at(next->when, Phase::arrival,
-                   [this, source, arrival = *next] { arrive(source, arrival); });
+          {record.finish, record.session, record.outcome == Outcome::completed})) {
+    ++coming_;
+    simulation_.at(next->when, Phase::arrival, [this, source, arrival = *next] {
+      --coming_;
+      arrive(source, arrival);
+    });
+  }
+  close_if_over();
+}
+
+void Cluster::expect_faults() {
+  for (const Fault& fault : scenario_.faults) {
+    const std::size_t i = faults_.size();
+    faults_.push_back({.fault = fault});
+    crashes_to_come_.emplace_back();
+    if (fault.kind != FaultKind::instance_crash) continue;
+    crashes_to_come_[i] = simulation_.at(fault.at, Phase::completion, [this, i] {
+      crashes_to_come_[i].reset();
+      const Fault& crash = faults_[i].fault;
+      if (autoscaler_ != nullptr && !autoscaler_->exists(crash.replica)) return;
+      faults_[i].happened = true;
+      instances_[crash.replica]->fail(crash.restart);
+    });
+  }
+}
+
+void Cluster::close_if_over() {
+  if (coming_ > 0 || ended_ < offered_) return;
+  if (autoscaler_ != nullptr) autoscaler_->stop();
+  for (auto& crash : crashes_to_come_)
+    if (crash) simulation_.cancel(*std::exchange(crash, std::nullopt));
+  if (!scenario_.faults.empty())
+    for (const auto& instance : instances_) instance->stop_restart();
 }
 
 std::vector<InstanceStats> Cluster::snapshot() const {
@@ -233,7 +335,7 @@ QueueDepth Cluster::queue_depth() const {
   QueueDepth depth{.when = simulation_.now()};
   for (const auto& instance : instances_) {
     depth.running += instance->in_batches();
-    depth.waiting += instance->queue_length();
+    depth.waiting += instance->queue_length() + instance->landing();
   }
   return depth;
 }
@@ -244,15 +346,17 @@ AuditReport Cluster::audit_run() const {
                    .offered = offered_,
                    .ended = ended_,
                    .rejected = rejected_,
+                   .timed_out = timed_out_,
                    .in_system = in_system_.integral(simulation_.last_change()),
                    .end = simulation_.last_change()};
-  for (const auto& instance : instances_)
-    input.instances.push_back({.stats = instance->stats(),
-                               .blocks_allocated = instance->pool().allocated(),
-                               .blocks_released = instance->pool().released(),
-                               .outstanding = instance->outstanding(),
-                               .hbm_capacity = scenario_.memory.capacity,
-                               .cache = cache_of(*instance)});
+  for (std::size_t i = 0; i < instances_.size(); ++i)
+    input.instances.push_back({.stats = instances_[i]->stats(),
+                               .blocks_allocated = instances_[i]->pool().allocated(),
+                               .blocks_released = instances_[i]->pool().released(),
+                               .outstanding = instances_[i]->outstanding(),
+                               .hbm_capacity = pools_[i]->memory.capacity,
+                               .cache = cache_of(*instances_[i])});
+  if (transfers_ != nullptr) input.transfers = transfers_->counts();
   return audit(input);
 }
 

@@ -14,8 +14,12 @@ Instance::Instance(Wiring wiring)
       memory_(wiring.memory),
       scheduler_(std::move(wiring.scheduler)),
       lookahead_(wiring.speculation == nullptr ? 0 : wiring.speculation->tokens),
+      faults_(wiring.faults),
       restart_delay_(wiring.restart_delay),
       index_(wiring.index),
+      hands_over_(wiring.hands_over),
+      first_token_leaves_(wiring.first_token_leaves),
+      tells_pieces_(wiring.tells_pieces),
       pool_(memory_.front().blocks),
       waiting_(store_, log_, std::move(wiring.queue), cost_.stages()),
       idle_(cost_.stages()),
@@ -48,7 +52,7 @@ Instance::Instance(Wiring wiring)
   stats_.hbm_peak_asked = stats_.hbm_peak;
 }
 
-void Instance::enqueue(std::uint32_t request) {
+SequenceId Instance::enqueue(std::uint32_t request) {
   const SequenceId id = store_.create();
   Sequence& sequence = store_[id];
   RequestRecord& record = log_.records[request];
@@ -63,6 +67,11 @@ void Instance::enqueue(std::uint32_t request) {
   ++outstanding_;
   sequence.since = simulation_.now();
   stats_.peak_waiting = std::max(stats_.peak_waiting, queue_length());
+  wake();
+  return id;
+}
+
+void Instance::wake() {
   // A host with steps under way waits for the first of them to end.
   if (down_ || decide_at_ || !under_way_.empty()) return;
   decide_at_ = simulation_.now();
@@ -70,7 +79,8 @@ void Instance::enqueue(std::uint32_t request) {
 }
 
 void Instance::wait_for(TimePoint when, Phase phase) {
-  simulation_.at(when, phase, [this, phase] {
+  event_ = simulation_.at(when, phase, [this, phase] {
+    event_.reset();
     if (phase == Phase::completion)
       finish_step(micro_batches_[under_way_.front()]);
     else
@@ -99,12 +109,14 @@ void Instance::advance() {
 
 void Instance::start_steps() {
   decide_at_.reset();
+  if (!aborts_.empty()) apply_aborts();
   while (!idle_.empty() && start_any()) {
     if (idle_.empty() || host_free_ == simulation_.now()) continue;
     decide_at_ = host_free_;
     return;
   }
-  TOKENLINE_CHECK(down_ || !under_way_.empty() || (waiting_.empty() && running_count_ == 0),
+  TOKENLINE_CHECK(down_ || !under_way_.empty() || (waiting_.empty() && running_count_ == 0) ||
+                      !handed_over_.empty() || !reserved_.empty(),
                   "at {} ns instance {} has {} waiting and {} running requests and no step to do",
                   simulation_.now().time_since_epoch().count(), index_, queue_length(),
                   in_batches());
@@ -163,8 +175,15 @@ bool Instance::start_step(std::uint32_t micro_batch) {
   settle_pause();
   look_at_queue();
   set_slots();
+  if (!faults_.empty()) slowdown_ = slowdown(faults_, index_, simulation_.now());
   if (speculator_) drafts_ = speculator_->drafts(simulation_.now());
+  if (landing() > 0) {
+    look_at_landed();
+    reserve_expected();
+  }
   do {
+    // Preemptions have freed slots.
+    if (!landed_.empty()) look_at_landed();
     plan_.clear();
     if (visible_ == 0 && running() == 0) return false;
     scheduler_->plan(*this, plan_);
@@ -182,7 +201,7 @@ bool Instance::start_step(std::uint32_t micro_batch) {
   const Bytes asked = memory_asked();
   stats_.hbm_peak_asked = std::max(stats_.hbm_peak_asked, asked);
   if (asked > memory_.front().capacity) {
-    crash();
+    run_out_of_memory();
     return false;
   }
   stats_.hbm_peak = std::max(stats_.hbm_peak, asked);
@@ -257,7 +276,7 @@ void Instance::recover() {
     record(sequence).parts[Part::restart] += now - sequence.since;
   }
   decided_ = now;
-  if (waiting_.empty()) return;
+  if (waiting_.empty() && expected_.empty()) return;
   decide_at_ = now;
   wait_for(now, Phase::decision);
 }
@@ -268,7 +287,7 @@ ReplicaView Instance::view() const {
     queued += store_[partial_].prefill_tokens - store_[partial_].scheduled;
   return {.index = index_,
           .outstanding = outstanding_,
-          .waiting = queue_length(),
+          .waiting = queue_length() + landing(),
           .queued_tokens = queued,
           .used_blocks = pool_.used(),
           .block_size = limits_.block_size,

@@ -10,6 +10,7 @@
 
 #include "hwmodels/replica_cost.hpp"
 #include "sim/engine/engine_config.hpp"
+#include "sim/engine/faults.hpp"
 #include "sim/engine/instance_stats.hpp"
 #include "sim/engine/kv_pool.hpp"
 #include "sim/engine/memory_plan.hpp"
@@ -40,15 +41,42 @@ class Instance final : private SchedulerView {
     const traffic::Traffic* shared;        ///< Null where requests do not begin alike.
     std::uint64_t seed;
     std::unique_ptr<RequestQueue> queue;  ///< Null for the order in which requests come.
+    const std::vector<Fault>& faults;
     Duration restart_delay;
     std::uint32_t index;
+    /// Computes prompts only; others decode them (instance_handover.cpp).
+    bool hands_over = false;
+    /// The first token leaves here, not with those of the replica that decodes.
+    bool first_token_leaves = true;
+    /// Tells of every piece of a prompt that it computes for others.
+    bool tells_pieces = false;
   };
   explicit Instance(Wiring wiring);
   Instance(const Instance&) = delete;
   Instance& operator=(const Instance&) = delete;
 
-  /// A request arrives now.
-  void enqueue(std::uint32_t request);
+  /// A request arrives now. The sequence that it is here until it completes or is lost.
+  SequenceId enqueue(std::uint32_t request);
+  /// The client of the sequence has given it up: what it still produces is nobody's, and its record
+  /// is written no more. With `abort` the host learns of it, and lets it go before its next
+  /// decision, or when the step that it takes part in has ended.
+  void abandon(SequenceId id, bool abort);
+  /// It crashes now, whatever it does, and serves again after `restart`; if it is down, after that
+  /// instead of what is left of its restart. Call between its own events.
+  void fail(Duration restart);
+  /// Nothing will arrive any more: a replica that failed and has nothing to do stays down.
+  void stop_restart();
+  /// It is taken out of service; when it comes back, it is another one. It must have no requests.
+  void forget_cache() { pool_.clear(); }
+
+  /// A request that another replica prefills will decode here: takes blocks for its prompt when it
+  /// is its turn, says so, and keeps them until the request has ended.
+  SequenceId expect(std::uint32_t request);
+  /// The KV of an expected sequence that has its blocks is here: it decodes as soon as it can.
+  void land(SequenceId id);
+  /// Blocks of a sequence that was handed over, or that is expected, are free again. `lost`: its KV
+  /// goes with them, since it has not landed anywhere.
+  void forget(SequenceId id, bool lost);
 
   /// Requests sent here that have not ended.
   [[nodiscard]] std::int64_t outstanding() const { return outstanding_; }
@@ -68,6 +96,10 @@ class Instance final : private SchedulerView {
   [[nodiscard]] std::int64_t in_batches() const { return running_count_ + held_count_; }
   [[nodiscard]] std::int64_t queue_length() const {
     return static_cast<std::int64_t>(waiting_.size());
+  }
+  /// Requests whose KV is to come, or has come and waits for a slot.
+  [[nodiscard]] std::int64_t landing() const {
+    return static_cast<std::int64_t>(expected_.size() + reserved_.size() + landed_.size());
   }
 
  private:
@@ -121,6 +153,7 @@ class Instance final : private SchedulerView {
   // instance.cpp: the loop
   [[nodiscard]] const MicroBatch& here() const { return micro_batches_[deciding_]; }
   [[nodiscard]] MicroBatch& here() { return micro_batches_[deciding_]; }
+  void wake();
   void advance();
   void wait_for(TimePoint when, Phase phase);
   void start_steps();
@@ -134,8 +167,25 @@ class Instance final : private SchedulerView {
   void recover();
 
   // instance_crash.cpp: everything is lost
-  void crash();
+  void run_out_of_memory();
+  void crash(Duration restart, Outcome loss);
   void lose(MicroBatch& batch, std::vector<SequenceId>& lost);
+  void lose_elsewhere(std::vector<std::uint32_t>& requests);
+
+  // instance_handover.cpp: sequences that come from, or go to, another instance
+  void hand_over(SequenceId id);
+  void tell_pieces(const Passage& passage);
+  void look_at_landed();
+  void reserve_expected();
+  void park(SequenceId id);
+  void unpark(SequenceId id);
+
+  // instance_abort.cpp: requests whose clients have gone
+  void apply_aborts();
+  [[nodiscard]] bool in_step(SequenceId id) const;
+  void let_go(SequenceId id);
+  void leave_queue(SequenceId id);
+  void leave_batch(SequenceId id);
 
   // instance_batch.cpp: sequences in and out of the batch
   [[nodiscard]] std::int64_t own_slots() const {
@@ -184,10 +234,11 @@ class Instance final : private SchedulerView {
   void end_decoding(Sequence& sequence);
   [[nodiscard]] Bytes memory_asked() const;
   [[nodiscard]] RequestRecord& record(const Sequence& sequence) {
-    return log_.records[sequence.request];
+    return sequence.abandoned ? nobody_ : log_.records[sequence.request];
   }
   [[nodiscard]] std::int64_t final_tokens(const Sequence& sequence) const {
     const RequestRecord& request = log_.records[sequence.request];
+    if (hands_over_) return request.prompt_tokens;
     return request.prompt_tokens + request.output_tokens + lookahead_;
   }
 
@@ -201,8 +252,13 @@ class Instance final : private SchedulerView {
   Bytes reserved_memory_;  ///< HBM in use in any step, but where the pool grows on demand.
   std::optional<Speculator> speculator_;
   std::int64_t lookahead_;  ///< Tokens that a sequence may need blocks for beyond its last.
+  const std::vector<Fault>& faults_;
+  double slowdown_ = 1.0;  ///< Of the step that starts.
   Duration restart_delay_;
   std::uint32_t index_;
+  bool hands_over_;
+  bool first_token_leaves_;
+  bool tells_pieces_;
 
   SequenceStore store_;
   KvPool pool_;
@@ -216,19 +272,30 @@ class Instance final : private SchedulerView {
   SequenceId partial_ = no_sequence;  ///< The sequence whose prefill is not complete, if any.
   bool partial_starved_ = false;      ///< A step since its last piece had no tokens left for it.
   std::int64_t held_count_ = 0;
-  std::int64_t held_blocks_ = 0;
+  std::int64_t held_blocks_ = 0;   ///< Of sequences that do not run: held, or parked.
   std::int64_t final_blocks_ = 0;  ///< Blocks that hold prompts and answers of the running ones.
   std::int64_t prefilling_stored_ = 0;  ///< Tokens scheduled of sequences not decoding, not held.
   std::uint64_t next_order_ = 0;
   std::int64_t outstanding_ = 0;
+  std::vector<SequenceId> aborts_;  ///< To be let go.
+
+  // Between two instances, each in the order in which they came to it.
+  std::deque<SequenceId> handed_over_;  ///< Blocks wait until the KV has gone.
+  std::deque<SequenceId> expected_;     ///< Wait for blocks.
+  std::deque<SequenceId> reserved_;     ///< Have blocks, without KV yet.
+  std::deque<SequenceId> landed_;       ///< Wait for a slot.
+  std::size_t seen_landed_ = 0;         ///< So many of them a decision has known of.
+  std::int64_t parked_stored_ = 0;      ///< Tokens of those handed over, or landed.
 
   // The loop. It has at most one event in the set.
   std::deque<std::uint32_t> under_way_;  ///< Micro-batches in the pipeline, the first to end first.
   std::vector<std::uint32_t> idle_;      ///< The others, the first to become idle first.
-  std::optional<TimePoint> decide_at_;   ///< The next decision, but for what arrives.
-  TimePoint host_free_{};                ///< When the host has dealt with the last step.
-  std::vector<double> layer_shares_;     ///< Of each stage.
-  std::vector<TimePoint> stage_free_;    ///< When a stage has computed all steps given to it.
+  std::optional<Simulation::EventId> event_;  ///< The one in the set.
+  Simulation::EventId recovery_;              ///< While it is down: when that ends.
+  std::optional<TimePoint> decide_at_;        ///< The next decision, but for what arrives.
+  TimePoint host_free_{};                     ///< When the host has dealt with the last step.
+  std::vector<double> layer_shares_;          ///< Of each stage.
+  std::vector<TimePoint> stage_free_;         ///< When a stage has computed all steps given to it.
   bool down_ = false;
   TimePoint boundary_{};  ///< End of the last step under way, or of the last one; of a restart.
 
@@ -240,6 +307,7 @@ class Instance final : private SchedulerView {
   std::vector<hw::Chunk> chunks_;
   std::vector<Duration> stage_times_;  ///< Of the step.
   /// What decoding one sequence takes, by its context, as far as asked: means of batches repeat.
+  /// Of a replica that is as fast as ever.
   std::vector<Duration> floors_;
 
   // Since the last decision.
@@ -250,6 +318,7 @@ class Instance final : private SchedulerView {
 
   InstanceStats stats_;
   Duration prefill_time_{};  ///< ReplicaView::prefill_time.
+  RequestRecord nobody_;     ///< Where it is written what became of requests given up.
 };
 
 }  // namespace tokenline

@@ -77,7 +77,7 @@ void Instance::preempt_last() {
   ++request.preemptions;
   ++stats_.preemptions;
   request.recomputed_tokens += sequence.stored;
-  sequence.prefill_tokens = request.prompt_tokens + sequence.generated;
+  sequence.prefill_tokens = log_.records[sequence.request].prompt_tokens + sequence.generated;
   sequence.thrown_away = std::max(sequence.thrown_away, sequence.stored);
   sequence.stored = 0;
   sequence.scheduled = 0;
@@ -181,8 +181,10 @@ void Instance::emit_token(MicroBatch& batch, SequenceId id) {
   waiting_.emitted(sequence, 1);
   ++sequence.generated;
   if (sequence.generated == 1) {
-    request.first_token = now;
-    request.ttft_parts = TtftParts(request.parts);
+    if (first_token_leaves_ || sequence.output_tokens == 1) {
+      request.first_token = now;
+      request.ttft_parts = TtftParts(request.parts);
+    }
   } else if (sequence.measured) {
     log_.token_gaps[sequence.class_index].add(now - sequence.last_token);
   }
@@ -190,6 +192,10 @@ void Instance::emit_token(MicroBatch& batch, SequenceId id) {
   prefilling_stored_ -= sequence.stored;
   if (sequence.generated == sequence.output_tokens) {
     complete(batch, id);
+    return;
+  }
+  if (hands_over_) {
+    hand_over(id);
     return;
   }
   begin_decoding(sequence);
@@ -201,6 +207,12 @@ void Instance::complete(MicroBatch& batch, SequenceId id) {
   const Sequence& sequence = store_[id];
   RequestRecord& request = record(sequence);
   const std::uint32_t request_id = sequence.request;
+  const bool in_vain = sequence.abandoned;
+  if (in_vain) {
+    std::erase(aborts_, id);
+    stats_.discarded_tokens += sequence.generated;
+    stats_.lost_kv_tokens += sequence.stored;
+  }
   request.finish = simulation_.now();
   request.outcome = Outcome::completed;
   remove_running(id);
@@ -215,7 +227,7 @@ void Instance::complete(MicroBatch& batch, SequenceId id) {
     store_.destroy(id);
   }
   --outstanding_;
-  listener_.completed(request_id);
+  if (!in_vain) listener_.completed(request_id);
 }
 
 void Instance::release_blocks(const Sequence& sequence, SequenceId id) {

@@ -1,5 +1,6 @@
-// An instance that runs out of memory, and comes back.
+// An instance that runs out of memory, or fails, and comes back.
 #include <algorithm>
+#include <utility>
 
 #include "sim/engine/instance.hpp"
 
@@ -19,33 +20,76 @@ void Instance::lose(MicroBatch& batch, std::vector<SequenceId>& lost) {
   batch.pieces.clear();
 }
 
-void Instance::crash() {
-  ++stats_.restarts;
-  down_ = true;
+void Instance::lose_elsewhere(std::vector<std::uint32_t>& requests) {
+  for (auto* parked : {&handed_over_, &landed_}) {
+    for (const SequenceId id : *parked) {
+      stats_.discarded_tokens += store_[id].generated;
+      stats_.lost_kv_tokens += store_[id].stored;
+      unpark(id);
+    }
+  }
+  // The KV and the first tokens of what is to come are still the other instance's.
+  for (const SequenceId id : reserved_) held_blocks_ -= limits_.blocks(store_[id].stored);
+  for (auto* ids : {&handed_over_, &landed_, &reserved_, &expected_}) {
+    for (const SequenceId id : *ids) {
+      requests.push_back(store_[id].request);
+      store_.destroy(id);
+    }
+    ids->clear();
+  }
+  seen_landed_ = 0;
+}
+
+void Instance::run_out_of_memory() {
   here().pieces.clear();  // Of the step that did not fit.
+  crash(restart_delay_, Outcome::lost_oom);
+}
+
+void Instance::fail(Duration restart) {
+  if (event_) simulation_.cancel(*std::exchange(event_, std::nullopt));
+  decide_at_.reset();
+  ++stats_.failures;
+  crash(restart, Outcome::lost_crash);
+}
+
+void Instance::stop_restart() {
+  if (!down_ || stats_.failures == 0 || outstanding_ > 0) return;
+  simulation_.cancel(recovery_);
+  stats_.down -= boundary_ - simulation_.now();
+  boundary_ = simulation_.now();
+}
+
+void Instance::crash(Duration restart, Outcome loss) {
+  ++stats_.restarts;
+  const TimePoint now = simulation_.now();
+  // Steps, or a restart, that are cut short.
+  (down_ ? stats_.down : stats_.busy) -= std::max(Duration{}, boundary_ - now);
+  if (down_) simulation_.cancel(recovery_);
+  down_ = true;
   std::vector<SequenceId> lost;
   for (MicroBatch& batch : micro_batches_) lose(batch, lost);
   std::ranges::sort(lost, {}, [this](SequenceId id) { return store_[id].order; });
   std::vector<std::uint32_t> requests;
   for (const SequenceId id : lost) {
-    requests.push_back(store_[id].request);
+    if (!store_[id].abandoned) requests.push_back(store_[id].request);
     stats_.discarded_tokens += store_[id].generated;
     stats_.lost_kv_tokens += store_[id].stored;
     remove_running(id);
     store_.destroy(id);
   }
+  lose_elsewhere(requests);
   for (std::size_t i = 0; i < waiting_.size(); ++i) {
     const SequenceId id = waiting_[i];
-    requests.push_back(store_[id].request);
+    if (!store_[id].abandoned) requests.push_back(store_[id].request);
     stats_.discarded_tokens += store_[id].generated;
     store_.destroy(id);
   }
   waiting_.clear();
+  aborts_.clear();
   visible_ = 0;
   known_ = 0;
   partial_ = no_sequence;
   prefilling_stored_ = 0;
-  const TimePoint now = simulation_.now();
   for (MicroBatch& batch : micro_batches_) {
     release_held(batch);
     batch.end = now;
@@ -56,11 +100,13 @@ void Instance::crash() {
   host_free_ = now;
   pool_.clear();
   outstanding_ = 0;
-  stats_.busy -= std::max(Duration{}, boundary_ - now);  // Steps that were cut short.
-  boundary_ = now + restart_delay_;
-  stats_.down += restart_delay_;
-  simulation_.at(boundary_, Phase::completion, [this] { recover(); });
-  for (const std::uint32_t request : requests) listener_.crashed(request);
+  boundary_ = now + restart;
+  stats_.down += restart;
+  recovery_ = simulation_.at(boundary_, Phase::completion, [this] { recover(); });
+  for (const std::uint32_t request : requests) {
+    log_.records[request].instance = index_;
+    listener_.crashed(request, loss);
+  }
 }
 
 }  // namespace tokenline

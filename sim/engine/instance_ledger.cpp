@@ -27,6 +27,7 @@ hw::StepShape Instance::decode_shape() const {
 hw::Price Instance::stage_price(std::size_t stage, const hw::StepShape& shape) const {
   hw::Price price = cost_.stage(stage).price(shape);
   if (drafts_ > 0) price += speculator_->price(shape, drafts_);
+  if (slowdown_ != 1.0) price.stretch(slowdown_);
   return price;
 }
 
@@ -83,6 +84,7 @@ void Instance::price_step() {
   batch.end = passage.end;
   charge_prefills(passage);
   count_step(passage);
+  if (tells_pieces_) tell_pieces(passage);
 }
 
 Instance::Passage Instance::pass(const hw::StepShape& shape, const HostWork& work) {
@@ -125,7 +127,7 @@ Duration Instance::decode_floor(std::int64_t context) {
                           .chunks = {},
                           .sampled = tokens,
                           .decode_queries = tokens};
-  if (tokens > 1) return gpu_time(one);
+  if (tokens > 1 || slowdown_ != 1.0) return gpu_time(one);
   const auto i = static_cast<std::size_t>(context);
   if (i >= floors_.size()) floors_.resize(std::max(i + 1, 2 * floors_.size()), unknown);
   if (floors_[i] == unknown) floors_[i] = gpu_time(one);
@@ -195,7 +197,7 @@ void Instance::count_step(const Passage& passage) {
   stats_.running_seconds += seconds * static_cast<double>(in_batches());
   stats_.waiting_seconds += seconds * static_cast<double>(queue_length());
   stats_.kv_allocated_seconds += seconds * static_cast<double>(pool_.used() * limits_.block_size);
-  std::int64_t stored = prefilling_stored_;
+  std::int64_t stored = prefilling_stored_ + parked_stored_;
   // A block that several hold stores its tokens once.
   if (shared_) stored -= shared_->cache().extra_references() * limits_.block_size;
   for (const MicroBatch& batch : micro_batches_)

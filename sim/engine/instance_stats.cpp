@@ -14,6 +14,7 @@ InstanceStats InstanceStats::since(const InstanceStats& earlier) const {
   d.off_grid -= earlier.off_grid;
   d.preemptions -= earlier.preemptions;
   d.restarts -= earlier.restarts;
+  d.failures -= earlier.failures;
   d.prefilled_tokens -= earlier.prefilled_tokens;
   d.recomputed_tokens -= earlier.recomputed_tokens;
   d.decoded_tokens -= earlier.decoded_tokens;
@@ -22,6 +23,8 @@ InstanceStats InstanceStats::since(const InstanceStats& earlier) const {
   d.lost_kv_tokens -= earlier.lost_kv_tokens;
   d.emitted_tokens -= earlier.emitted_tokens;
   d.discarded_tokens -= earlier.discarded_tokens;
+  d.abandoned -= earlier.abandoned;
+  d.aborts -= earlier.aborts;
   d.passes -= earlier.passes;
   d.pass_tokens -= earlier.pass_tokens;
   d.drafted_tokens -= earlier.drafted_tokens;

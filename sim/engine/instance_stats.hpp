@@ -21,7 +21,8 @@ struct InstanceStats {
   Seconds price_error;         ///< Of `gpu`, by the median errors of the calibration.
   hw::OperatorTimes off_grid;  ///< GPU time priced outside measured grids.
   std::int64_t preemptions = 0;
-  std::int64_t restarts = 0;
+  std::int64_t restarts = 0;           ///< Crashes,
+  std::int64_t failures = 0;           ///< of which so many by faults of the scenario.
   std::int64_t prefilled_tokens = 0;   ///< Prompt tokens computed, repeats included.
   std::int64_t recomputed_tokens = 0;  ///< KV entries lost in preemptions: not found again.
   std::int64_t decoded_tokens = 0;     ///< KV entries written by decode steps.
@@ -30,9 +31,11 @@ struct InstanceStats {
   /// up).
   std::int64_t queried_tokens = 0;
   std::int64_t hit_tokens = 0;
-  std::int64_t lost_kv_tokens = 0;    ///< KV entries lost in crashes.
+  std::int64_t lost_kv_tokens = 0;    ///< KV entries lost in crashes, or of requests given up.
   std::int64_t emitted_tokens = 0;    ///< Output tokens produced, of lost attempts too.
-  std::int64_t discarded_tokens = 0;  ///< Output tokens of attempts lost in a crash.
+  std::int64_t discarded_tokens = 0;  ///< Output tokens of attempts lost in a crash or given up.
+  std::int64_t abandoned = 0;         ///< Requests that their clients gave up here,
+  std::int64_t aborts = 0;            ///< of which so many were let go before their end.
   std::int64_t passes = 0;            ///< Passes that verified drafts, by sequence,
   std::int64_t pass_tokens = 0;       ///< tokens that they emitted,
   std::int64_t drafted_tokens = 0;    ///< draft tokens,

@@ -39,6 +39,18 @@ std::int64_t KvPool::take_back(SequenceId owner) {
   return blocks;
 }
 
+void KvPool::forget(SequenceId owner) {
+  const auto found = std::ranges::find(kept_, owner, &Kept::owner);
+  if (found == kept_.end()) return;
+  overwritten_ += found->blocks;
+  const std::int64_t blank = found->blank + found->blocks;
+  const auto next = kept_.erase(found);
+  if (next == kept_.end())
+    in_kept_ -= blank;
+  else
+    next->blank += blank;
+}
+
 void KvPool::overwrite(std::int64_t blocks) {
   while (blocks > 0 && !kept_.empty()) {
     Kept& first = kept_.front();

@@ -54,6 +54,8 @@ class KvPool {
   [[nodiscard]] std::int64_t kept(SequenceId owner, std::int64_t taken) const;
   /// `owner` gets back all that kept(owner, 0) counts, wherever they are in the queue.
   std::int64_t take_back(SequenceId owner);
+  /// `owner` will not come back for what it kept: its blocks stay where they are in the queue.
+  void forget(SequenceId owner);
   /// All blocks are free, and nothing can be found again.
   void clear();
 

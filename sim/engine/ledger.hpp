@@ -10,7 +10,7 @@
 namespace tokenline {
 
 /// Where a request's time can go. Every nanosecond between arrival and the last token belongs to
-/// exactly one part; the first eleven can occur before the first token.
+/// exactly one part; the first thirteen can occur before the first token.
 enum class Part : std::uint8_t {
   wait_step,           ///< Arrived while a step was under way: until that step ended.
   wait_sequence_slot,  ///< The head of the queue waited for one of max_num_seqs slots.
@@ -22,15 +22,17 @@ enum class Part : std::uint8_t {
   recomputed,          ///< Prefilling again what a preemption had thrown away.
   host_gap,            ///< Host time between GPU steps it took part in.
   pipeline_wait,       ///< Waited for a pipeline stage, or the host, busy with another micro-batch.
-  restart,             ///< Up to the end of an attempt lost in a crash, and waiting for a restart.
+  transfer_queue,      ///< Computed, its KV waited for blocks in a decode replica.
+  transfer_wire,       ///< Its KV was on the way to the decode replica.
+  restart,             ///< Attempts that failed, pauses behind them, and waiting for a restart.
   decode_floor,        ///< Decode steps as if alone: weights, launch floors, average context.
   decode_stretched,    ///< What the other decodes of the batch added.
   decode_stalled,      ///< What prefills of others added to its decode steps, or whole steps.
 };
 
-inline constexpr std::size_t part_count = 14;
+inline constexpr std::size_t part_count = 16;
 /// Parts that can occur before the first token: all up to Part::restart.
-inline constexpr std::size_t ttft_part_count = 11;
+inline constexpr std::size_t ttft_part_count = 13;
 
 /// The name used in summary.json, "wait_kv_blocks".
 [[nodiscard]] std::string_view name(Part part);

@@ -10,10 +10,12 @@ namespace tokenline {
 
 /// How a request ended. A modelled outcome is counted, never thrown and never dropped.
 enum class Outcome : std::uint8_t {
-  in_flight,  ///< Not ended yet.
-  completed,  ///< Every output token was delivered.
-  lost_oom,   ///< Its instance ran out of memory and no retry was left.
-  rejected,   ///< It was refused at the door, and ended when it arrived.
+  in_flight,   ///< Not ended yet.
+  completed,   ///< Every output token was delivered.
+  lost_oom,    ///< Its instance ran out of memory and no retry was left.
+  rejected,    ///< It was refused at the door, the last time that it was sent.
+  timed_out,   ///< Its client gave up its last attempt.
+  lost_crash,  ///< A fault crashed its instance and no retry was left.
 };
 
 /// The word used in requests.csv.
@@ -27,6 +29,10 @@ enum class Outcome : std::uint8_t {
       return "lost_oom";
     case Outcome::rejected:
       return "rejected";
+    case Outcome::timed_out:
+      return "timed_out";
+    case Outcome::lost_crash:
+      return "lost_crash";
   }
   return "";
 }
@@ -44,12 +50,12 @@ struct RequestRecord {
   std::uint32_t class_number = 0;  ///< Requests of its class that arrived before it.
   std::uint32_t source = 0;        ///< The traffic source that offered it.
   std::uint32_t session = 0;       ///< Its conversation, among those of the source.
-  std::uint32_t instance = 0;      ///< Of the last attempt; 0 when it was rejected.
+  std::uint32_t instance = 0;      ///< Of the last attempt that entered; 0 when none did.
   std::uint32_t preemptions = 0;
   std::uint16_t retries = 0;
   Outcome outcome = Outcome::in_flight;
   bool measured = true;  ///< Arrived inside the scenario's measure window.
-  Parts parts;           ///< Sums to finish − arrival; a lost request has `restart` alone.
+  Parts parts;           ///< Sums to finish − arrival; a request that failed has `restart` alone.
   TtftParts ttft_parts;  ///< Sums to first_token − arrival for a completed request.
 
   [[nodiscard]] Duration ttft() const { return first_token - arrival; }

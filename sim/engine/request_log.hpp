@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sim/engine/request.hpp"
+#include "sim/engine/sequence.hpp"
 #include "sim/stats/histogram.hpp"
 
 namespace tokenline {
@@ -24,14 +25,31 @@ struct RequestLog {
   std::vector<std::int64_t> cached_tokens;
 };
 
+/// A piece of a prompt in a step that has begun.
+struct ComputedPiece {
+  std::uint32_t request = 0;
+  std::int64_t first = 0;  ///< Its tokens: [first, last).
+  std::int64_t last = 0;
+  TimePoint begin{};  ///< When the GPU computes it, layer by layer.
+  TimePoint end{};
+};
+
 /// What an instance tells its cluster.
 class InstanceListener {
  public:
   virtual ~InstanceListener() = default;
   /// The request delivered its last token; its record is final.
   virtual void completed(std::uint32_t request) = 0;
-  /// The instance crashed with the request in its queue or in its batch.
-  virtual void crashed(std::uint32_t request) = 0;
+  /// The instance crashed with the request in its queue or in its batch; `loss` is what becomes of
+  /// it if it is not tried again.
+  virtual void crashed(std::uint32_t request, Outcome loss) = 0;
+  /// A replica that only computes prompts has computed this one and emitted its first token. It
+  /// keeps the blocks of `sequence` until it is told to forget it.
+  virtual void prefilled(std::uint32_t request, SequenceId sequence) = 0;
+  /// A replica that only computes prompts begins a piece of one, where KV leaves layer by layer.
+  virtual void computing(const ComputedPiece& piece) = 0;
+  /// A replica has blocks for the prompt of a request that it was told to expect.
+  virtual void reserved(std::uint32_t request) = 0;
 };
 
 }  // namespace tokenline

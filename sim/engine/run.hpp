@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -9,12 +10,14 @@
 #include "sim/engine/instance_stats.hpp"
 #include "sim/engine/request_log.hpp"
 #include "sim/engine/scenario.hpp"
+#include "sim/engine/transfer_counts.hpp"
 
 namespace tokenline {
 
 /// One replica after a run.
 struct InstanceResult {
-  std::string name;           ///< "replica-0"
+  std::string name;           ///< "replica-0"; in a pool "prefill-0".
+  std::string pool;           ///< Its pool's name; "replica" without pools.
   InstanceStats whole;        ///< From the start to the end.
   InstanceStats measured;     ///< Inside the measure window (the whole run without one).
   TimePoint measured_from{};  ///< Where `measured` begins; it ends at measured.as_of.
@@ -38,7 +41,10 @@ struct RunResult {
   std::uint64_t events = 0;
   std::uint64_t fingerprint = 0;  ///< Of the order of all events.
   AuditReport audit;
-  std::vector<QueueDepth> depths;  ///< One per probe, in their order.
+  std::vector<FaultResult> faults;          ///< In the order of the scenario.
+  std::optional<FleetResult> fleet;         ///< With cluster.autoscale.
+  std::optional<TransferCounts> transfers;  ///< Where pools hand over KV.
+  std::vector<QueueDepth> depths;           ///< One per probe, in their order.
 };
 
 /// Simulates until every request has ended. The scenario's traffic is used up. The queues are

@@ -8,7 +8,9 @@
 
 #include "sim/base/check.hpp"
 #include "sim/engine/read_admission.hpp"
+#include "sim/engine/read_named.hpp"
 #include "sim/engine/read_network.hpp"
+#include "sim/engine/read_pools.hpp"
 #include "sim/engine/scenario_checks.hpp"
 
 namespace tokenline {
@@ -18,35 +20,21 @@ using config::Reader;
 
 TimePoint time_point(Seconds seconds) { return TimePoint{} + to_duration(seconds); }
 
-models::Parallelism read_parallelism(Reader& cluster) {
-  constexpr config::Range<std::int64_t> degrees{1, 64};
-  models::Parallelism parallelism;
-  parallelism.tensor = cluster.integer(
-      {"tensor_parallel_size", "GPUs that share each attention layer and dense MLP of a replica."},
-      degrees, 1);
-  parallelism.data = cluster.integer(
-      {"attention_data_parallel_size",
-       "Groups of tensor_parallel_size GPUs in a replica, each with its own sequences; they share "
-       "the experts."},
-      degrees, 1);
-  parallelism.expert = cluster.integer(
-      {"expert_parallel_size",
-       "Ways the experts are spread over the GPUs of a replica; the remaining ways split each."},
-      {1, 4096}, 1);
-  parallelism.pipeline =
-      cluster.integer({"pipeline_parallel_size",
-                       "Stages of a replica, each on GPUs of its own with a share of the layers."},
-                      degrees, 1);
-  parallelism.context = cluster.integer(
-      {"context_parallel_size",
-       "Groups of tensor_parallel_size GPUs in a stage that share each sequence: its "
-       "prefill by ring attention, its KV evenly."},
-      degrees, 1);
-  return parallelism;
+/// The GPUs of every replica, in the order in which they are placed on nodes.
+std::vector<std::int64_t> replica_gpus(const Scenario& scenario) {
+  const ClusterConfig& config = scenario.cluster;
+  if (scenario.pools.empty())
+    return std::vector<std::int64_t>(static_cast<std::size_t>(config.replicas),
+                                     config.parallelism.gpus());
+  std::vector<std::int64_t> gpus;
+  for (const Pool& pool : scenario.pools)
+    gpus.insert(gpus.end(), static_cast<std::size_t>(pool.replicas), pool.parallelism.gpus());
+  return gpus;
 }
 
-ClusterConfig read_cluster(Reader& cluster, const Policies& policies) {
-  ClusterConfig config;
+std::vector<PoolSection> read_cluster(Reader& cluster, const Policies& policies,
+                                      Scenario& scenario) {
+  ClusterConfig& config = scenario.cluster;
   const std::size_t before = cluster.document().mistakes();
   config.replicas =
       cluster.integer({"replicas", "Engine replicas behind the router."}, {1, 4096}, 1);
@@ -55,10 +43,10 @@ ClusterConfig read_cluster(Reader& cluster, const Policies& policies) {
                    policies.router.names(), "least_outstanding");
   read_admission(cluster, policies, config);
   config.parallelism = read_parallelism(cluster);
-  std::vector<std::int64_t> replica_gpus;
-  if (cluster.document().mistakes() == before)
-    replica_gpus.assign(static_cast<std::size_t>(config.replicas), config.parallelism.gpus());
-  read_network(cluster, replica_gpus, config);
+  std::vector<PoolSection> pools = read_pools(cluster, scenario);
+  std::vector<std::int64_t> gpus;
+  if (cluster.document().mistakes() == before) gpus = replica_gpus(scenario);
+  read_network(cluster, gpus, config);
   config.restart_delay = to_duration(cluster.seconds(
       {"restart_delay", "From an out-of-memory crash until the replica serves again."},
       {1e-3, 86'400.0}, "130 s"));
@@ -68,7 +56,8 @@ ClusterConfig read_cluster(Reader& cluster, const Policies& policies) {
                    "retry") == "retry";
   config.max_retries = cluster.integer(
       {"max_retries", "Attempts after the first one before a request is lost."}, {0, 1000}, 3);
-  return config;
+  config.autoscale = read_autoscale(cluster, config.replicas);
+  return pools;
 }
 
 std::optional<MeasureWindow> read_measure(Reader& root) {
@@ -88,52 +77,21 @@ std::optional<MeasureWindow> read_measure(Reader& root) {
   return window;
 }
 
-/// Reads a key that names a model or GPU, and loads it: a built-in name, or a path relative to the
-/// scenario. A mistake in the name is reported at the key, one in the file at its own line.
-template <class Load>
-auto load_named(Reader& reader, config::Key key, const Load& load)
-    -> std::optional<decltype(load(std::string()))> {
-  const std::size_t before = reader.document().mistakes();
-  const std::string name = reader.text(key);
-  if (!reader.has(key.name) || reader.document().mistakes() != before) return {};
-  const bool is_path = config::is_file_name(name);
-  const std::string source = is_path ? reader.existing_file(key.name, name) : name;
-  if (source.empty()) return {};
-  try {
-    return load(source);
-  } catch (const config::ConfigError& e) {
-    for (const auto& d : e.diagnostics()) {
-      if (is_path)
-        reader.document().error(d.where, d.path, d.message, d.hint);
-      else
-        reader.error(key.name, d.message, d.hint);
-    }
-    return {};
-  }
-}
-
 /// Which sections had a mistake, so that checks which build on them stay silent.
 struct SectionMistakes {
   bool cluster = false;
   bool traffic = false;
 };
 
-void read_hardware(Scenario& scenario, Reader& root, Reader& cluster, const Policies& policies,
-                   const std::optional<models::Architecture>& model,
-                   const std::optional<hw::Gpu>& gpu, const SectionMistakes& mistakes) {
-  const std::size_t before = root.document().mistakes();
-  Reader engine = root.section({"engine", "The serving engine of each replica."}, true);
-  scenario.engine =
-      read_engine(engine, model, gpu ? gpu->generation : hw::Generation::hopper, policies);
-  if (!mistakes.traffic) check_queue(scenario, engine);
-  if (!model || !gpu || mistakes.cluster || root.document().mistakes() != before) return;
-  if (!mistakes.traffic) check_lengths(scenario, root);
-  const ScenarioSections sections{.root = root, .cluster = cluster, .engine = engine};
-  if (!check_sharding(scenario, sections, *model)) return;
+/// Prices the scenario's replicas and shares out their memory, if they can be built. `first` is the
+/// place of one of them among all.
+void build_replicas(Scenario& scenario, const ScenarioSections& sections,
+                    const models::Architecture& model, const hw::Gpu& gpu, std::size_t first = 0) {
+  if (!check_sharding(scenario, sections, model)) return;
   const std::int64_t groups = scenario.cluster.parallelism.data;
   const std::int64_t per_decode = scenario.speculation ? 1 + scenario.speculation->tokens : 1;
-  hw::StepSetup setup{.model = *model,
-                      .gpu = *gpu,
+  hw::StepSetup setup{.model = model,
+                      .gpu = gpu,
                       .parallelism = scenario.cluster.parallelism,
                       .prefill_kernel = scenario.engine.prefill_attention,
                       .decode_kernel = scenario.engine.decode_attention,
@@ -143,17 +101,89 @@ void read_hardware(Scenario& scenario, Reader& root, Reader& cluster, const Poli
                       .expert_load = scenario.engine.expert_load,
                       .network = scenario.cluster.network,
                       .gpus = scenario.cluster.gpus.empty() ? std::vector<hw::Vertex>()
-                                                            : scenario.cluster.gpus.front(),
+                                                            : scenario.cluster.gpus[first],
                       .error_band = scenario.error_band,
                       .max_tokens = groups * scenario.engine.max_num_batched_tokens,
                       .max_sequences = groups * scenario.engine.max_num_seqs * per_decode};
   if (scenario.engine.quantization) setup.model.quantization = *scenario.engine.quantization;
-  if (!check_priced(setup, sections) || !check_speculation(scenario, setup, root)) return;
+  if (!check_priced(setup, sections) || !check_speculation(scenario, setup, sections.root)) return;
   scenario.cost = std::make_shared<const hw::ReplicaCost>(setup);
   scenario.stage_memory = plan_memory(scenario.engine, *scenario.cost,
                                       scenario.speculation ? &*scenario.speculation : nullptr);
   scenario.memory = fullest(scenario.stage_memory, scenario.engine.kv_sizing);
   check_memory(scenario, sections);
+}
+
+/// What `read` has given so far, and a part of it that is being read.
+struct Reading {
+  Reader& root;
+  Reader& cluster;
+  const Policies& policies;
+  const std::optional<models::Architecture>& model;
+  const std::optional<hw::Gpu>& gpu;
+  std::vector<PoolSection>& pools;
+};
+
+/// Each pool's engine, price and memory in turn takes the place of the scenario's, which those of
+/// the first pool keep.
+void build_pools(Scenario& scenario, Reading& reading, const SectionMistakes& mistakes) {
+  std::vector<Reader> engines;
+  for (std::size_t i = 0; i < scenario.pools.size(); ++i) {
+    Reader& reader = reading.pools[i].reader;
+    const auto& gpu = reading.pools[i].gpu;
+    engines.push_back(reader.section(
+        {"engine",
+         "Keys of `engine` that differ in this pool; with a preset of its own, those "
+         "that differ from the preset."},
+        true));
+    scenario.pools[i].engine =
+        read_engine(engines[i], reading.model, gpu ? gpu->generation : hw::Generation::hopper,
+                    reading.policies);
+    reader.finish();
+  }
+  if (!reading.model || reading.root.document().mistakes() > 0 || mistakes.cluster ||
+      !check_pools(scenario, reading.pools, reading.root, reading.cluster))
+    return;
+  std::size_t first = 0;
+  for (const Pool& pool : scenario.pools) first += static_cast<std::size_t>(pool.replicas);
+  for (std::size_t i = scenario.pools.size(); i-- > 0;) {
+    Pool& pool = scenario.pools[i];
+    first -= static_cast<std::size_t>(pool.replicas);
+    scenario.engine = pool.engine;
+    scenario.cluster.parallelism = pool.parallelism;
+    check_queue(scenario, engines[i]);
+    check_prefix_caching(scenario, engines[i]);
+    check_lengths(scenario, reading.root);
+    build_replicas(scenario,
+                   {.root = reading.root, .cluster = reading.pools[i].reader, .engine = engines[i]},
+                   *reading.model, *reading.pools[i].gpu, first);
+    pool.cost = scenario.cost;
+    pool.stage_memory = scenario.stage_memory;
+    pool.memory = scenario.memory;
+  }
+}
+
+void read_hardware(Scenario& scenario, Reading reading, const SectionMistakes& mistakes) {
+  const config::Document& document = reading.root.document();
+  const std::size_t before = document.mistakes();
+  Reader engine = reading.root.section({"engine", "The serving engine of each replica."}, true);
+  const hw::Gpu* gpu = reading.gpu ? &*reading.gpu : nullptr;
+  scenario.engine =
+      read_engine(engine, reading.model, gpu != nullptr ? gpu->generation : hw::Generation::hopper,
+                  reading.policies);
+  if (!scenario.pools.empty()) {
+    // They have the same keys: a mistake in one is one message.
+    if (document.mistakes() == before) build_pools(scenario, reading, mistakes);
+    return;
+  }
+  if (!mistakes.traffic) {
+    check_queue(scenario, engine);
+    check_prefix_caching(scenario, engine);
+  }
+  if (!reading.model || gpu == nullptr || mistakes.cluster || document.mistakes() != before) return;
+  if (!mistakes.traffic) check_lengths(scenario, reading.root);
+  build_replicas(scenario, {.root = reading.root, .cluster = reading.cluster, .engine = engine},
+                 *reading.model, *gpu);
 }
 
 void read(Scenario& scenario, config::Document& document) {
@@ -171,12 +201,16 @@ void read(Scenario& scenario, config::Document& document) {
   const auto gpu = load_named(
       cluster,
       {"gpu", "A name of `tokenline list gpus`, or the path of a file in the catalog's format."},
-      hw::load_gpu);
+      hw::load_gpu, !cluster.has("pools"));
   SectionMistakes mistakes;
   std::size_t before = document.mistakes();
-  scenario.cluster = read_cluster(cluster, policies);
+  std::vector<PoolSection> pools = read_cluster(cluster, policies, scenario);
   cluster.finish();
   mistakes.cluster = document.mistakes() != before;
+  const auto& autoscale = scenario.cluster.autoscale;
+  std::int64_t replicas = autoscale ? autoscale->max : scenario.cluster.replicas;
+  if (!scenario.pools.empty()) replicas = std::ssize(replica_gpus(scenario));
+  scenario.faults = read_faults(root, replicas, scenario.cluster.restart_delay);
   scenario.measure = read_measure(root);
   scenario.asserts =
       root.texts({"assert", "Conditions on metrics; exit code 1 when one fails."}, true);
@@ -186,7 +220,14 @@ void read(Scenario& scenario, config::Document& document) {
   if (!mistakes.cluster && !mistakes.traffic && !scenario.traffic.classes.empty())
     complete_admission(cluster, scenario.traffic, scenario.cluster);
   scenario.speculation = read_speculation(root, model, scenario.traffic.classes);
-  read_hardware(scenario, root, cluster, policies, model, gpu, mistakes);
+  read_hardware(scenario,
+                {.root = root,
+                 .cluster = cluster,
+                 .policies = policies,
+                 .model = model,
+                 .gpu = gpu,
+                 .pools = pools},
+                mistakes);
   root.finish();
 }
 
@@ -207,6 +248,7 @@ std::vector<config::Diagnostic> apply_overrides(config::Node& root,
 Scenario build(config::Node root, const ScenarioOptions& options) {
   const auto wrong_overrides = apply_overrides(root, options.overrides);
   apply_engine_preset(root);
+  apply_pool_defaults(root);
   Scenario scenario;
   scenario.file = root.where.file;
   scenario.error_band = options.error_band;
@@ -219,6 +261,15 @@ Scenario build(config::Node root, const ScenarioOptions& options) {
 }
 
 }  // namespace
+
+Duration Scenario::provisioning() const {
+  const AutoscaleConfig& config = cluster.autoscale.value();
+  if (!config.weights_bandwidth) return config.cold_start;
+  Bytes weights;
+  for (const MemoryPlan& stage : stage_memory)
+    weights += static_cast<double>(cluster.parallelism.stage_gpus()) * stage.weights;
+  return config.cold_start + to_duration(weights / *config.weights_bandwidth);
+}
 
 Scenario load_scenario(const std::string& path, const ScenarioOptions& options) {
   return build(config::load_yaml(path), options);
@@ -236,6 +287,10 @@ std::vector<config::KeyInfo> scenario_keys() {
   Scenario scenario;
   read(scenario, document);
   std::vector<config::KeyInfo> keys(document.keys().begin(), document.keys().end());
+  // Pools have engines of the same keys.
+  std::erase_if(keys, [](const config::KeyInfo& key) {
+    return key.path.starts_with("cluster.pools.") && key.path.find(".engine.") != std::string::npos;
+  });
   constexpr std::string_view engine = "engine.";
   for (config::KeyInfo& key : keys) {
     if (!key.path.starts_with(engine)) continue;

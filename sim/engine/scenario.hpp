@@ -9,8 +9,11 @@
 #include "hwmodels/network/network.hpp"
 #include "hwmodels/replica_cost.hpp"
 #include "sim/config/reader.hpp"
+#include "sim/engine/autoscale_config.hpp"
 #include "sim/engine/engine_config.hpp"
+#include "sim/engine/faults.hpp"
 #include "sim/engine/memory_plan.hpp"
+#include "sim/engine/pools.hpp"
 #include "sim/engine/speculation.hpp"
 #include "workloads/models/operators.hpp"
 #include "workloads/traffic/source.hpp"
@@ -31,6 +34,7 @@ struct ClusterConfig {
   Duration restart_delay{};
   bool retry_after_oom = true;
   std::int64_t max_retries = 0;
+  std::optional<AutoscaleConfig> autoscale;
 };
 
 /// The requests that metrics are about: those that arrive in [from, to).
@@ -47,12 +51,19 @@ struct Scenario {
   std::uint64_t seed = 0;
   double error_band = 0.0;  ///< ScenarioOptions::error_band.
   ClusterConfig cluster;
+  /// In the order in which they are placed on nodes; empty where all replicas are alike. With pools
+  /// `cluster.parallelism`, `engine`, `cost` and memory are those of the first.
+  std::vector<Pool> pools;
+  Disaggregation disaggregation;
   EngineConfig engine;
   std::shared_ptr<const hw::ReplicaCost> cost;
   std::vector<MemoryPlan> stage_memory;  ///< Of each stage of the pipeline.
   MemoryPlan memory;                     ///< Of the fullest one.
+  /// Of a new replica, loading its weights included.
+  [[nodiscard]] Duration provisioning() const;
   std::optional<SpeculationConfig> speculation;
   traffic::Traffic traffic;
+  std::vector<Fault> faults;
   std::optional<MeasureWindow> measure;
   std::vector<std::string> asserts;  ///< "chat.p99_ttft_ms < 500", checked by sim/report.
   config::Node resolved;             ///< Every key with the value in force.

@@ -27,6 +27,7 @@ struct Sequence {
   std::uint32_t under_way = 0;  ///< Pieces of its prompt in the pipeline.
   bool measured = true;
   bool preempted = false;  ///< Waits after a preemption.
+  bool abandoned = false;  ///< Its client has given it up.
   std::int64_t output_tokens = 0;
   std::int64_t prefill_tokens = 0;  ///< What its prefill must store: prompt + generated.
   std::int64_t generated = 0;       ///< Tokens emitted.

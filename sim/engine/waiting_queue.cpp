@@ -38,6 +38,21 @@ void WaitingQueue::serve(std::uint32_t micro_batch) {
     if (counts[c] > 0) order_->served(static_cast<std::uint32_t>(c), counts[c]);
 }
 
+std::size_t WaitingQueue::remove(SequenceId id) {
+  std::size_t place = 0;
+  while ((*this)[place] != id) ++place;
+  tokens_ -= store_[id].prefill_tokens;
+  if (ordered_ > 0 && place >= preempted_ && place < preempted_ + ordered_) {
+    order_->remove(id);
+    --ordered_;
+    return place;
+  }
+  const std::size_t in_line = place < preempted_ ? place : place - ordered_;
+  line_.erase(line_.begin() + static_cast<std::ptrdiff_t>(in_line));
+  if (place < preempted_) --preempted_;
+  return place;
+}
+
 void WaitingQueue::clear() {
   line_.clear();
   preempted_ = 0;

@@ -59,6 +59,8 @@ class WaitingQueue {
     tokens_ -= store_[id].prefill_tokens;
     return id;
   }
+  /// Takes out one that gives up, and says where it stood. O(n).
+  std::size_t remove(SequenceId id);
   /// All is lost in a crash, what runs included.
   void clear();
 

@@ -17,19 +17,28 @@ void Simulation::require_future(TimePoint when) const {
                   now_.time_since_epoch().count(), (now_ - when).count());
 }
 
-void Simulation::at(TimePoint when, Phase phase, Action action) {
+Simulation::EventId Simulation::at(TimePoint when, Phase phase, Action action) {
   require_future(when);
   std::uint32_t slot{};
   if (free_.empty()) {
     slot = static_cast<std::uint32_t>(slots_.size());
-    slots_.push_back(std::move(action));
+    slots_.emplace_back();
   } else {
     slot = free_.back();
     free_.pop_back();
-    slots_[slot] = std::move(action);
   }
-  heap_.push_back({when, phase, next_sequence_++, slot});
+  const std::uint64_t sequence = next_sequence_++;
+  slots_[slot] = {.action = std::move(action), .sequence = sequence};
+  heap_.push_back({when, phase, sequence, slot});
   std::ranges::push_heap(heap_, Later{});
+  return {.slot = slot, .sequence = sequence};
+}
+
+void Simulation::cancel(EventId event) {
+  TOKENLINE_CHECK(event.slot < slots_.size() && slots_[event.slot].sequence == event.sequence &&
+                      slots_[event.slot].action != nullptr,
+                  "event {} is cancelled, and is none that is to come", event.sequence);
+  slots_[event.slot].action = nullptr;
 }
 
 bool Simulation::try_advance(TimePoint when, Phase phase) {
@@ -41,16 +50,25 @@ bool Simulation::try_advance(TimePoint when, Phase phase) {
   return true;
 }
 
-bool Simulation::step() {
-  if (heap_.empty()) return false;
+Simulation::Key Simulation::pop() {
   std::ranges::pop_heap(heap_, Later{});
   const Key key = heap_.back();
   heap_.pop_back();
-  record(key.when, key.phase, key.sequence);
-  const Action action = std::move(slots_[key.slot]);
   free_.push_back(key.slot);
-  action();
-  return true;
+  return key;
+}
+
+bool Simulation::step() {
+  while (!heap_.empty()) {
+    const Key key = pop();
+    Action action;
+    action.swap(slots_[key.slot].action);
+    if (action == nullptr) continue;  // It was cancelled.
+    record(key.when, key.phase, key.sequence);
+    action();
+    return true;
+  }
+  return false;
 }
 
 void Simulation::record(TimePoint when, Phase phase, std::uint64_t sequence) {

@@ -20,12 +20,21 @@ class Simulation {
 
   [[nodiscard]] TimePoint now() const { return now_; }
 
+  /// Names an event that was scheduled, to cancel it.
+  struct EventId {
+    std::uint32_t slot = 0;
+    std::uint64_t sequence = 0;
+  };
+
   /// Schedules `action`. Throws InternalError if `when` lies in the past: that is a bug of the
   /// caller, and moving the event would hide it.
-  void at(TimePoint when, Phase phase, Action action);
-  void after(Duration delay, Phase phase, Action action) {
-    at(now_ + delay, phase, std::move(action));
+  EventId at(TimePoint when, Phase phase, Action action);
+  EventId after(Duration delay, Phase phase, Action action) {
+    return at(now_ + delay, phase, std::move(action));
   }
+  /// The event will not happen: it moves no clock and is not counted. O(1); its place is freed when
+  /// its time comes. An event that has run already is none to cancel, and a bug of the caller.
+  void cancel(EventId event);
 
   /// Moves the clock to `when` if an event scheduled now for (when, phase) would be the next to
   /// run, and counts it as run; otherwise changes nothing and returns false. The caller then does
@@ -62,11 +71,16 @@ class Simulation {
     bool operator()(const Key& a, const Key& b) const;
   };
 
+  Key pop();
   void record(TimePoint when, Phase phase, std::uint64_t sequence);
   void require_future(TimePoint when) const;
 
   std::vector<Key> heap_;
-  std::vector<Action> slots_;
+  struct Slot {
+    Action action;  ///< Empty when it was cancelled.
+    std::uint64_t sequence = 0;
+  };
+  std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_;
   TimePoint now_{};
   TimePoint last_change_{};

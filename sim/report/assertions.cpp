@@ -26,7 +26,8 @@ struct Parsed {
   MetricMistake mistake;
 };
 
-Parsed parse(const std::string& text, const std::vector<std::string>& classes) {
+Parsed parse(const std::string& text, const std::vector<std::string>& classes,
+             const std::vector<std::string>& pools) {
   constexpr std::array<std::pair<std::string_view, Comparison>, 4> operators{
       {{"<=", Comparison::at_most},
        {">=", Comparison::at_least},
@@ -47,7 +48,7 @@ Parsed parse(const std::string& text, const std::vector<std::string>& classes) {
   const std::string_view bound = trimmed(whole.substr(at + sign.first.size()));
   const auto number = config::parse_real(bound);
   parsed.condition.bound = number.value;
-  if (const auto mistake = metric_mistake(parsed.condition.metric, classes))
+  if (const auto mistake = metric_mistake(parsed.condition.metric, classes, pools))
     parsed.mistake = *mistake;
   else if (!number.ok())
     parsed.mistake = {fmt::format("'{}' is not a number", bound),
@@ -82,8 +83,9 @@ std::vector<Condition> read_conditions(const Scenario& scenario) {
   std::vector<Condition> conditions;
   std::vector<config::Diagnostic> mistakes;
   const auto classes = class_names(scenario);
+  const auto pools = pool_names(scenario);
   for (std::size_t i = 0; i < scenario.asserts.size(); ++i) {
-    Parsed parsed = parse(scenario.asserts[i], classes);
+    Parsed parsed = parse(scenario.asserts[i], classes, pools);
     if (!parsed.mistake.message.empty())
       mistakes.push_back({where(scenario, i), fmt::format("assert[{}]", i),
                           std::move(parsed.mistake.message), std::move(parsed.mistake.hint)});

@@ -31,6 +31,8 @@ struct Totals {
   std::int64_t completed = 0;
   std::int64_t lost = 0;
   std::int64_t rejected = 0;
+  std::int64_t timed_out = 0;
+  std::int64_t lost_crash = 0;
   std::int64_t prompt_tokens = 0;
   std::int64_t output_tokens = 0;
   std::int64_t preemptions = 0;
@@ -77,6 +79,8 @@ Totals total(const Records& records, std::span<const RequestClass> classes) {
     }
     if (r->outcome == Outcome::lost_oom) ++t.lost;
     if (r->outcome == Outcome::rejected) ++t.rejected;
+    if (r->outcome == Outcome::timed_out) ++t.timed_out;
+    if (r->outcome == Outcome::lost_crash) ++t.lost_crash;
     if (r->outcome == Outcome::completed) add_completed(t, *r);
   }
   return t;
@@ -171,6 +175,8 @@ ClassSummary summarize(const Group& group, std::span<const RequestClass> classes
   figures.count("failed", offered - t.completed);
   figures.count("lost_oom", t.lost);
   figures.count("rejected", t.rejected);
+  figures.count("timed_out", t.timed_out);
+  figures.count("lost_crash", t.lost_crash);
   add_rates(figures, t, duration);
   add_distribution(figures, "ttft", stats::summarize(t.ttft));
   add_distribution(figures, "tpot", stats::summarize(t.tpot));

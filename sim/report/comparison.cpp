@@ -78,8 +78,7 @@ bool before(std::optional<double> a, std::optional<double> b, bool descending) {
 }  // namespace
 
 Figure VariantResult::figure(const std::string& path) const {
-  const std::string_view scope = scope_of(path);
-  if (scope != "instances" && summary.find_class(scope) == nullptr)
+  if (!has_scope(summary, path))
     return {.key = std::string(key_of(path)), .value = {}, .whole = false};
   return metric(summary, path);
 }

@@ -44,9 +44,16 @@ std::string percent_of(const Figures& figures, std::string_view key) {
 }
 
 /// Only where there are any: the block is otherwise that of `vllm bench serve`.
-std::string refusals(const ClassSummary& all) {
-  const Figure& rejected = *all.figures.find("rejected");
-  return rejected.value == 0.0 ? "" : entry("  refused at the door:", number(rejected));
+std::string failures(const ClassSummary& all) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 3> causes{
+      {{"rejected", "  refused at the door:"},
+       {"timed_out", "  given up by their clients:"},
+       {"lost_crash", "  lost in crashes:"}}};
+  std::string out;
+  for (const auto& [key, label] : causes)
+    if (const Figure& count = *all.figures.find(key); count.value != 0.0)
+      out += entry(label, number(count));
+  return out;
 }
 
 std::string totals(const ClassSummary& all) {
@@ -62,7 +69,7 @@ std::string totals(const ClassSummary& all) {
   std::string out;
   for (const auto& [key, label] : lines) {
     out += entry(label, number(*all.figures.find(key)));
-    if (key == "failed") out += refusals(all);
+    if (key == "failed") out += failures(all);
   }
   if (all.has_targets)
     out += entry("Request goodput (req/s):", number(*all.figures.find("request_goodput")));
@@ -138,6 +145,28 @@ std::string instance_table(const Summary& summary) {
   return table.text();
 }
 
+/// Nothing without pools.
+std::string pool_lines(const Summary& summary) {
+  std::string out;
+  for (const PoolSummary& pool : summary.pools)
+    out += fmt::format(
+        "pool {} ({}): {} replicas, {} x {}, busy {}, FLOPs {}, HBM bw {}, KV peak {}\n", pool.name,
+        pool.role, text_of(pool.figures, "replicas"), text_of(pool.figures, "gpus"), pool.gpu,
+        percent_of(pool.figures, "busy_fraction"), percent_of(pool.figures, "flops_utilization"),
+        percent_of(pool.figures, "bandwidth_utilization"),
+        percent_of(pool.figures, "kv_peak_fraction"));
+  if (!summary.transfers) return out;
+  const Figures& t = *summary.transfers;
+  out += fmt::format("transfers: {} landed, {} cancelled, {} B", text_of(t, "landed"),
+                     text_of(t, "cancelled"), text_of(t, "delivered_bytes"));
+  for (const std::string_view what : {"queue", "wire"})
+    out += fmt::format(
+        "; {} mean {}, median {}, P90 {}, P99 {} ms", what,
+        text_of(t, fmt::format("mean_{}_ms", what)), text_of(t, fmt::format("median_{}_ms", what)),
+        text_of(t, fmt::format("p90_{}_ms", what)), text_of(t, fmt::format("p99_{}_ms", what)));
+  return out + '\n';
+}
+
 std::string ledger_line(std::string_view label, const std::vector<double>& by_part_ms) {
   constexpr std::size_t most = 4;
   const auto shares = largest_parts(by_part_ms);
@@ -199,15 +228,30 @@ std::string traffic_counts(const Summary& summary) {
   return out;
 }
 
+std::string fleet_life(const Summary& summary) {
+  std::string out;
+  if (summary.fleet) {
+    const auto text = [&](std::string_view key) { return text_of(summary.fleet_figures, key); };
+    out += fmt::format("fleet: {} replicas in the mean, {} to {}; {} up, {} down, {} GPU hours\n",
+                       text("mean_replicas"), text("least_replicas"), text("most_replicas"),
+                       text("scale_ups"), text("scale_downs"), text("gpu_hours"));
+  }
+  if (!summary.faults.empty())
+    out += fmt::format("faults: {} of {} happened\n",
+                       std::ranges::count_if(summary.faults, &FaultResult::happened),
+                       summary.faults.size());
+  return out;
+}
+
 std::string console_text(const Summary& summary) {
   const ClassSummary& all = *summary.find_class("all");
   std::string out = title(" Serving Benchmark Result ", '=');
   out += totals(all) + latencies(all) + std::string(block_width, '=') + '\n';
   if (summary.classes.size() > 2) out += '\n' + class_table(summary);
-  out += '\n' + instance_table(summary) + '\n' + ledger(summary) + '\n';
+  out += '\n' + instance_table(summary) + pool_lines(summary) + '\n' + ledger(summary) + '\n';
   out += fmt::format("engine: {} ({}), scheduler {}; seed {}\n", summary.engine.preset,
                      summary.engine.modelled, summary.engine.scheduler, summary.seed);
-  out += traffic_counts(summary);
+  out += traffic_counts(summary) + fleet_life(summary);
   out += fmt::format("prices: {} of GPU time outside the measured grid{}\n",
                      percent(summary.off_grid_fraction), off_grid_operators(summary));
   out += audit_verdict(summary.audit);

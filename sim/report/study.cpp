@@ -71,7 +71,8 @@ class MetricChecks {
   bool in_variant(const MetricMention& mention, std::size_t i) {
     if (i >= loaded_.size() || !loaded_[i].variant) return true;
     const Variant& variant = *loaded_[i].variant;
-    const auto mistake = metric_mistake(mention.metric, class_names(variant.scenario));
+    const auto mistake =
+        metric_mistake(mention.metric, class_names(variant.scenario), pool_names(variant.scenario));
     if (!mistake) return true;
     document_.error(mention.where, mention.path,
                     fmt::format("{} (variant '{}')", mistake->message, variant.name),
@@ -89,7 +90,8 @@ class MetricChecks {
     std::optional<MetricMistake> first;
     for (const Loaded& loaded : loaded_) {
       if (!loaded.variant) return;
-      auto mistake = metric_mistake(mention.metric, class_names(loaded.variant->scenario));
+      auto mistake = metric_mistake(mention.metric, class_names(loaded.variant->scenario),
+                                    pool_names(loaded.variant->scenario));
       if (!mistake) return;
       if (!first) first = std::move(mistake);
     }

@@ -1,8 +1,11 @@
 #include "sim/report/summary.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "sim/report/digest.hpp"
+#include "sim/report/pool_summary.hpp"
 
 namespace tokenline::report {
 namespace {
@@ -45,6 +48,37 @@ void add_traffic(Summary& summary, const traffic::Traffic& traffic) {
     }
 }
 
+ReplicaHardware hardware(const hw::ReplicaCost& cost, const EngineConfig& engine,
+                         const MemoryPlan& memory) {
+  const hw::Gpu& gpu = cost.setup().gpu;
+  return {.gpu = gpu.name,
+          .gpus = cost.setup().parallelism.gpus(),
+          .peak_16bit = gpu.peak_16bit,
+          .bandwidth = gpu.bandwidth,
+          .memory = memory.capacity,
+          .pool_block_size = engine.pool_block_size(),
+          .kv_bytes_per_token = memory.block / static_cast<double>(engine.pool_block_size())};
+}
+
+/// Of the replicas of a pool; of all where there are no pools.
+ReplicaHardware hardware_of(const Scenario& scenario, std::string_view pool) {
+  const auto found = std::ranges::find(scenario.pools, pool, &Pool::name);
+  if (found == scenario.pools.end())
+    return hardware(*scenario.cost, scenario.engine, scenario.memory);
+  return hardware(*found->cost, found->engine, found->memory);
+}
+
+/// "h100_sxm", or those of all pools, each once.
+std::string gpu_names(const Scenario& scenario) {
+  if (scenario.pools.empty()) return scenario.cost->setup().gpu.name;
+  std::vector<std::string> names;
+  for (const Pool& pool : scenario.pools) {
+    const std::string& name = pool.cost->setup().gpu.name;
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
 }  // namespace
 
 InstanceSummary summarize_instance(const InstanceResult& instance,
@@ -54,7 +88,8 @@ InstanceSummary summarize_instance(const InstanceResult& instance,
   const double seconds = to_seconds(elapsed).value();
   const auto held = ratio(stats.kv_stored_seconds, stats.kv_allocated_seconds);
 
-  InstanceSummary result{.name = instance.name, .gpu = hardware.gpu, .figures = {}};
+  InstanceSummary result{
+      .name = instance.name, .gpu = hardware.gpu, .pool = instance.pool, .figures = {}};
   Figures& figures = result.figures;
   figures.count("gpus", hardware.gpus);
   figures.count("steps", stats.steps);
@@ -90,6 +125,8 @@ InstanceSummary summarize_instance(const InstanceResult& instance,
   figures.amount("draft_alpha", ratio(static_cast<double>(stats.accepted_tokens),
                                       static_cast<double>(stats.tested_tokens)));
   figures.count("breaker_trips", stats.breaker_trips);
+  figures.count("abandoned", stats.abandoned);
+  figures.count("discarded_tokens", stats.discarded_tokens);
   figures.count("restarts", stats.restarts);
   figures.amount("down_s", to_seconds(stats.down).value());
   figures.amount("off_grid_fraction",
@@ -101,6 +138,33 @@ std::vector<std::string> instance_figure_keys() {
   return summarize_instance({.prefix_cache = true}, {}).figures.keys();
 }
 
+Figures summarize_fleet(const FleetResult& fleet, std::int64_t gpus, TimePoint end) {
+  double serving = 0.0;
+  double paid = 0.0;
+  std::int64_t most = 0;
+  std::int64_t least = fleet.sizes.empty() ? 0 : fleet.sizes.front().serving;
+  for (std::size_t i = 0; i < fleet.sizes.size(); ++i) {
+    const FleetSize& size = fleet.sizes[i];
+    const TimePoint until = i + 1 < fleet.sizes.size() ? fleet.sizes[i + 1].when : end;
+    const double seconds = to_seconds(until - size.when).value();
+    serving += seconds * static_cast<double>(size.serving);
+    paid += seconds * static_cast<double>(size.serving + size.starting + size.draining);
+    most = std::max(most, size.serving);
+    least = std::min(least, size.serving);
+  }
+  const double run = to_seconds(end - TimePoint{}).value();
+  Figures figures;
+  figures.amount("mean_replicas", ratio(serving, run));
+  figures.count("least_replicas", least);
+  figures.count("most_replicas", most);
+  figures.count("scale_ups", fleet.scale_ups);
+  figures.count("scale_downs", fleet.scale_downs);
+  figures.amount("gpu_hours", paid * static_cast<double>(gpus) / 3600.0);
+  return figures;
+}
+
+std::vector<std::string> fleet_figure_keys() { return summarize_fleet({}, 1, {}).keys(); }
+
 const ClassSummary* Summary::find_class(std::string_view name) const {
   const auto found = std::ranges::find(classes, name, &ClassSummary::name);
   return found == classes.end() ? nullptr : &*found;
@@ -109,28 +173,25 @@ const ClassSummary* Summary::find_class(std::string_view name) const {
 bool Summary::asserts_passed() const { return std::ranges::all_of(asserts, &AssertResult::passed); }
 
 Summary summarize(const Scenario& scenario, const RunResult& run) {
-  const hw::Gpu& gpu = scenario.cost->setup().gpu;
-  const ReplicaHardware hardware{
-      .gpu = gpu.name,
-      .gpus = scenario.cluster.parallelism.gpus(),
-      .peak_16bit = gpu.peak_16bit,
-      .bandwidth = gpu.bandwidth,
-      .memory = scenario.memory.capacity,
-      .pool_block_size = scenario.engine.pool_block_size(),
-      .kv_bytes_per_token =
-          scenario.memory.block / static_cast<double>(scenario.engine.pool_block_size())};
   Summary summary;
   summary.scenario = scenario.name;
   summary.seed = scenario.seed;
   summary.config_sha256 = sha256_hex(config::emit_yaml(scenario.resolved));
   summary.simulated_s = to_seconds(run.end - TimePoint{}).value();
-  summary.gpu = gpu.name;
+  summary.gpu = gpu_names(scenario);
   summary.engine = scenario.engine;
   summary.classes = summarize_classes(run, scenario.measure);
   for (const InstanceResult& instance : run.instances)
-    summary.instances.push_back(summarize_instance(instance, hardware));
+    summary.instances.push_back(summarize_instance(instance, hardware_of(scenario, instance.pool)));
+  summary.pools = summarize_pools(scenario, summary.instances);
+  summary.transfers = summarize_transfers(run);
   add_off_grid(summary, run.instances);
   add_traffic(summary, scenario.traffic);
+  summary.faults = run.faults;
+  summary.fleet = run.fleet;
+  if (run.fleet)
+    summary.fleet_figures =
+        summarize_fleet(*run.fleet, scenario.cluster.parallelism.gpus(), run.end);
   summary.audit = run.audit;
   return summary;
 }

@@ -17,7 +17,16 @@ namespace tokenline::report {
 struct InstanceSummary {
   std::string name;
   std::string gpu;
-  Figures figures;  ///< README.md defines each.
+  std::string pool;  ///< InstanceResult::pool.
+  Figures figures;   ///< README.md defines each.
+};
+
+/// The replicas of a pool together.
+struct PoolSummary {
+  std::string name;
+  std::string role;
+  std::string gpu;
+  Figures figures;  ///< `replicas` and those of a replica, over the pool (metric.hpp).
 };
 
 /// What instance figures are relative to.
@@ -37,6 +46,12 @@ struct ReplicaHardware {
 /// The keys of InstanceSummary::figures, those of a prefix cache included.
 [[nodiscard]] std::vector<std::string> instance_figure_keys();
 
+/// What autoscaling came to, over the whole run. `gpus` share a replica.
+[[nodiscard]] Figures summarize_fleet(const FleetResult& fleet, std::int64_t gpus, TimePoint end);
+
+/// The keys of summarize_fleet().
+[[nodiscard]] std::vector<std::string> fleet_figure_keys();
+
 /// A condition of the scenario's `assert:` and what became of it.
 struct AssertResult {
   std::string condition;
@@ -54,6 +69,8 @@ struct Summary {
   EngineConfig engine;
   std::vector<ClassSummary> classes;  ///< "all" first.
   std::vector<InstanceSummary> instances;
+  std::vector<PoolSummary> pools;           ///< Empty without pools.
+  std::optional<Figures> transfers;         ///< Empty where no pool hands over KV.
   std::optional<double> off_grid_fraction;  ///< Of the GPU time of all instances.
   /// The same by kind of operator, largest first, without those that have none.
   std::vector<std::pair<std::string, double>> off_grid_by_operator;
@@ -63,6 +80,9 @@ struct Summary {
   /// of conversations, over all sources.
   std::vector<std::pair<std::string, std::int64_t>> left_out;
   std::vector<std::pair<std::string, std::int64_t>> sessions;
+  std::vector<FaultResult> faults;
+  std::optional<FleetResult> fleet;  ///< With cluster.autoscale,
+  Figures fleet_figures;             ///< and empty without.
   AuditReport audit;
   std::vector<AssertResult> asserts;
 

@@ -52,6 +52,30 @@ Json counts(const std::vector<std::pair<std::string, std::int64_t>>& all) {
   return object;
 }
 
+double seconds(TimePoint when) {
+  return static_cast<double>(when.time_since_epoch().count()) / 1e9;
+}
+
+Json faults(const std::vector<FaultResult>& all) {
+  Json list = Json::array();
+  for (const FaultResult& fault : all)
+    list.push_back({{"kind", name(fault.fault.kind)},
+                    {"replica", fault.fault.replica},
+                    {"at_s", seconds(fault.fault.at)},
+                    {"happened", fault.happened}});
+  return list;
+}
+
+Json sizes(const FleetResult& fleet) {
+  Json list = Json::array();
+  for (const FleetSize& size : fleet.sizes)
+    list.push_back({{"at_s", seconds(size.when)},
+                    {"serving", size.serving},
+                    {"starting", size.starting},
+                    {"draining", size.draining}});
+  return list;
+}
+
 Json audit(const AuditReport& report) {
   Json checks = Json::array();
   for (const AuditCheck& check : report.checks)
@@ -82,6 +106,18 @@ std::string summary_json(const Summary& summary) {
                               {"e2el", breakdown(c.e2el, part_count)}};
   }
   for (const InstanceSummary& i : summary.instances) root["instances"].push_back(instance(i));
+  if (!summary.pools.empty()) {
+    root["pools"] = Json::object();
+    for (const PoolSummary& pool : summary.pools) {
+      Json object{{"role", pool.role}, {"gpu", pool.gpu}};
+      add(object, pool.figures);
+      root["pools"][pool.name] = std::move(object);
+    }
+  }
+  if (summary.transfers) {
+    root["transfers"] = Json::object();
+    add(root["transfers"], *summary.transfers);
+  }
   Json by_operator = Json::object();
   for (const auto& [kind, share] : summary.off_grid_by_operator) by_operator[kind] = share;
   root["pricing"] = {{"off_grid_fraction", optional(summary.off_grid_fraction)},
@@ -92,6 +128,12 @@ std::string summary_json(const Summary& summary) {
                      {"decode_attention", name(summary.engine.decode_attention)}};
   root["traffic"] = {{"left_out", counts(summary.left_out)},
                      {"sessions", counts(summary.sessions)}};
+  if (!summary.faults.empty()) root["faults"] = faults(summary.faults);
+  if (summary.fleet) {
+    root["fleet"] = Json::object();
+    add(root["fleet"], summary.fleet_figures);
+    root["fleet"]["sizes"] = sizes(*summary.fleet);
+  }
   root["audit"] = audit(summary.audit);
   root["asserts"] = Json::array();
   for (const AssertResult& result : summary.asserts)

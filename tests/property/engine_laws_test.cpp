@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdint>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -45,7 +46,26 @@ std::ptrdiff_t count(const RunResult& result, Condition condition) {
 
 bool completed(const RequestRecord& record) { return record.outcome == Outcome::completed; }
 bool rejected(const RequestRecord& record) { return record.outcome == Outcome::rejected; }
-bool lost(const RequestRecord& record) { return record.outcome == Outcome::lost_oom; }
+bool lost(const RequestRecord& record) {
+  return record.outcome == Outcome::lost_oom || record.outcome == Outcome::lost_crash;
+}
+bool timed_out(const RequestRecord& record) { return record.outcome == Outcome::timed_out; }
+
+std::int64_t over_instances(const RunResult& result, std::int64_t InstanceStats::* counter) {
+  std::int64_t sum = 0;
+  for (const InstanceResult& instance : result.instances) sum += instance.whole.*counter;
+  return sum;
+}
+
+/// The scenario without the lines that hold one of `words`.
+std::string without(const std::vector<std::string>& words, const std::string& yaml) {
+  std::string rest;
+  std::istringstream lines(yaml);
+  for (std::string line; std::getline(lines, line);)
+    if (std::ranges::none_of(words, [&](const auto& w) { return line.find(w) != line.npos; }))
+      rest += line + '\n';
+  return rest;
+}
 
 /// The requests of a run as a trace, to the nanosecond.
 std::string as_trace(const RunResult& result) {
@@ -89,12 +109,12 @@ TEST_CASE("the parts of the ledger are never negative, and add up", "[engine]") 
   });
 }
 
-TEST_CASE("a request that is lost has no first token, and all its time went into restarts",
+TEST_CASE("a request that failed has no first token, and all its time went into restarts",
           "[engine]") {
   std::ptrdiff_t seen = 0;
   for_scenarios(200, [&](const std::string& yaml) {
     for (const RequestRecord& record : run_text(yaml).log.records) {
-      if (!lost(record)) continue;
+      if (completed(record)) continue;
       ++seen;
       REQUIRE(record.first_token == TimePoint{});
       REQUIRE(record.ttft_parts == TtftParts{});
@@ -106,19 +126,19 @@ TEST_CASE("a request that is lost has no first token, and all its time went into
 
 TEST_CASE(
     "time goes where it can: nothing is recomputed or preempted without a preemption, and "
-    "nothing restarts without a crash",
+    "nothing restarts without a crash or a client that gives up",
     "[engine]") {
   for_scenarios(200, [](const std::string& yaml) {
     const RunResult result = run_text(yaml);
-    std::int64_t restarts = 0;
-    for (const InstanceResult& instance : result.instances) restarts += instance.whole.restarts;
+    const std::int64_t restarts = over_instances(result, &InstanceStats::restarts);
     for (const RequestRecord& record : result.log.records) {
       if (record.preemptions == 0) {
         REQUIRE(record.recomputed_tokens == 0);
         REQUIRE(record.parts[Part::recomputed] == Duration{});
         REQUIRE(record.parts[Part::preempted] == Duration{});
       }
-      if (restarts == 0) REQUIRE(record.parts[Part::restart] == Duration{});
+      if (restarts == 0 && record.retries == 0 && !timed_out(record))
+        REQUIRE(record.parts[Part::restart] == Duration{});
       if (completed(record) && record.output_tokens == 1)
         REQUIRE(record.first_token == record.finish);
     }
@@ -126,13 +146,17 @@ TEST_CASE(
 }
 
 TEST_CASE("with more replicas no request is lost or left over", "[engine]") {
-  for_scenarios(60, [](const std::string& yaml) {
+  for_scenarios(60, [](const std::string& faulty) {
+    // Faults name replicas that there may not be.
+    const std::string yaml = without({"faults:", "kind: "}, faulty);
     const bool may_crash = yaml.find("on_demand") != std::string::npos;
     for (int replicas = 1; replicas <= 5; replicas += 2) {
       CAPTURE(replicas);
       const RunResult result = run_text(yaml, {fmt::format("cluster.replicas={}", replicas)});
       const auto all = static_cast<std::ptrdiff_t>(result.log.records.size());
-      REQUIRE(count(result, completed) + count(result, lost) + count(result, rejected) == all);
+      REQUIRE(count(result, completed) + count(result, lost) + count(result, rejected) +
+                  count(result, timed_out) ==
+              all);
       if (!may_crash) REQUIRE(count(result, lost) == 0);
       if (yaml.find("admission: ") == std::string::npos) REQUIRE(count(result, rejected) == 0);
       // A conversation ends where an answer is lost.
@@ -190,8 +214,9 @@ TEST_CASE(
 
 TEST_CASE("a run replayed from its own exported requests gives the same records", "[engine]") {
   int replayed = 0;
-  for_scenarios(250, [&](const std::string& yaml) {
-    // A trace says nothing of priorities, targets and conversations.
+  for_scenarios(250, [&](const std::string& impatient) {
+    // A trace says nothing of patience, priorities, targets and conversations.
+    const std::string yaml = without({"timeout: ", "retry: {"}, impatient);
     for (const char* by_class : {"queue_policy: priority", "queue_policy: earliest_deadline",
                                  "admission: shed_by_class", "router: session_affinity"})
       if (yaml.find(by_class) != std::string::npos) return;
@@ -218,15 +243,16 @@ TEST_CASE("a run replayed from its own exported requests gives the same records"
 TEST_CASE("what instances count as recomputed is what their requests do", "[engine]") {
   for_scenarios(300, [](const std::string& yaml) {
     const RunResult result = run_text(yaml);
-    std::int64_t of_instances = 0;
+    const std::int64_t of_instances = over_instances(result, &InstanceStats::recomputed_tokens);
     std::int64_t of_requests = 0;
-    for (const InstanceResult& instance : result.instances)
-      of_instances += instance.whole.recomputed_tokens;
     for (const RequestRecord& record : result.log.records) {
       REQUIRE(record.recomputed_tokens >= 0);
       of_requests += record.recomputed_tokens;
     }
-    REQUIRE(of_instances == of_requests);
+    if (over_instances(result, &InstanceStats::abandoned) == 0)
+      REQUIRE(of_instances == of_requests);
+    else  // What was given up may be computed again, and is nobody's.
+      REQUIRE(of_instances >= of_requests);
   });
 }
 
@@ -237,11 +263,41 @@ TEST_CASE("nothing is found again without a preemption, or in memory that is not
     const RunResult with = run_text(yaml, {"engine.enable_prefix_caching=true"});
     if (begin_alike(yaml)) return;
     const bool contiguous = yaml.find("kv_layout: contiguous") != std::string::npos;
-    if (!contiguous && count(with, [](const auto& r) { return r.preemptions > 0; }) > 0) return;
+    if (!contiguous && over_instances(with, &InstanceStats::preemptions) > 0) return;
     ++seen;
     const RunResult without = run_text(yaml, {"engine.enable_prefix_caching=false"});
     REQUIRE(with.log.records == without.log.records);
     REQUIRE(with.fingerprint == without.fingerprint);
   });
   CHECK(seen > sample(60));
+}
+
+TEST_CASE("a fleet that comes and goes ends every request, whatever else goes wrong", "[engine]") {
+  int grown = 0;
+  int shrunk = 0;
+  int i = 0;
+  for_scenarios(150, [&](const std::string& yaml) {
+    const std::vector<std::string> metrics{"queue_length", "running_requests", "kv_usage"};
+    const std::string& metric = metrics[static_cast<std::size_t>(i++) % metrics.size()];
+    const RunResult result = run_text(
+        yaml,
+        {fmt::format("cluster.autoscale={{min: 1, max: 4, metric: {}, target: {}, interval: 20 "
+                     "ms, scale_down_stabilization: 30 ms, cold_start: {{node: 15 ms}}}}",
+                     metric, metric == "kv_usage" ? 0.3 : 2.0)});
+    for (const AuditCheck& check : result.audit.checks) {
+      INFO(check.id << " " << check.details);
+      REQUIRE(check.passed);
+    }
+    REQUIRE(result.fleet.has_value());
+    std::int64_t size = result.fleet->sizes.front().serving;
+    for (const FleetSize& at : result.fleet->sizes) {
+      REQUIRE(at.serving >= 1);
+      REQUIRE(at.serving + at.starting <= 4);
+      grown += at.serving > size;
+      shrunk += at.serving < size;
+      size = at.serving;
+    }
+  });
+  CHECK(grown >= sample(30));
+  CHECK(shrunk >= sample(30));
 }

@@ -36,6 +36,15 @@ struct Coverage {
   int chained = 0;
   int reordered = 0;
   int rejected = 0;
+  int timed_out = 0;
+  int came_again = 0;
+  int aborted_waiting = 0;
+  int aborted_running = 0;
+  int in_vain = 0;
+  int failed = 0;
+  int failed_again = 0;
+  int lost_to_faults = 0;
+  int slowed = 0;
 
   void add(const Scenario& scenario, const SlowRun& run) {
     const auto any = [&](auto condition) { return std::ranges::any_of(run.records, condition); };
@@ -56,6 +65,17 @@ struct Coverage {
     chained += run.counts.chained_pieces > 0;
     reordered += run.counts.reordered > 0;
     rejected += any([](const auto& r) { return r.outcome == Outcome::rejected; });
+    timed_out += any([](const auto& r) { return r.outcome == Outcome::timed_out; });
+    came_again += run.counts.crashes == 0 && any([](const auto& r) {
+                    return r.retries > 0 && r.outcome == Outcome::completed;
+                  });
+    aborted_waiting += run.counts.aborts_waiting > 0;
+    aborted_running += run.counts.aborts_running > 0;
+    in_vain += run.counts.in_vain > 0;
+    failed += run.counts.failures > 0;
+    failed_again += run.counts.cut_restarts > 0;
+    lost_to_faults += any([](const auto& r) { return r.outcome == Outcome::lost_crash; });
+    slowed += run.counts.slow_steps > 0;
     contiguous += scenario.engine.kv_layout == KvLayout::contiguous;
   }
 };
@@ -157,7 +177,7 @@ TEST_CASE("the engine gives every request the record that walking every sequence
     coverage.add(for_slow, slow);
   }
   if (sanitized) return;  // A quarter of the sample shows less.
-  CHECK(coverage.preempted >= runs / 10);
+  CHECK(coverage.preempted >= runs / 12);
   CHECK(coverage.found_again >= runs / 30);
   CHECK(coverage.found_in_part >= runs / 50);
   CHECK(coverage.given >= runs / 6);
@@ -165,7 +185,7 @@ TEST_CASE("the engine gives every request the record that walking every sequence
   CHECK(coverage.crashed >= runs / 10);
   CHECK(coverage.retried >= runs / 30);
   CHECK(coverage.lost >= runs / 20);
-  CHECK(coverage.held >= runs / 10);
+  CHECK(coverage.held >= runs / 12);
   CHECK(coverage.partial >= runs / 10);
   CHECK(coverage.contiguous >= runs / 10);
   CHECK(coverage.overlapped >= runs / 10);
@@ -175,4 +195,13 @@ TEST_CASE("the engine gives every request the record that walking every sequence
   CHECK(coverage.chained >= runs / 30);
   CHECK(coverage.reordered >= runs / 5);
   CHECK(coverage.rejected >= runs / 5);
+  CHECK(coverage.timed_out >= runs / 5);
+  CHECK(coverage.came_again >= runs / 20);
+  CHECK(coverage.aborted_waiting >= runs / 10);
+  CHECK(coverage.aborted_running >= runs / 10);
+  CHECK(coverage.in_vain >= runs / 20);
+  CHECK(coverage.failed >= runs / 10);
+  CHECK(coverage.failed_again >= runs / 100);
+  CHECK(coverage.lost_to_faults >= runs / 50);
+  CHECK(coverage.slowed >= runs / 10);
 }

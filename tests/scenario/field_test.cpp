@@ -93,6 +93,27 @@ TEST_CASE("a smaller step budget leaves a 70B model on two A100 a larger pool", 
   CHECK(ran("TP4 before", "instances.preemptions") == 0);
 }
 
+TEST_CASE("a fleet must hold in reserve what its load grows by while a replica starts", "[field]") {
+  const Scenario scenario = load_scenario(source(field + "cold-start/ramp.yaml"));
+  // vLLM issues 19824 and 20264: 60 + 10 + 15 + 70 + 60 + 45 s, and 40 s for node and image.
+  CHECK(to_seconds(scenario.provisioning()).value() == Approx(300.0).epsilon(0.005));
+  const Variants ran("cold-start");
+  // At 30 requests/s so many run, and so many more in the five minutes of 3 requests/s each.
+  const double running = 30.0 * ran("target 32", "chat.mean_e2el_ms") / 1e3;
+  const double more = running * 5.0 * 3.0 / 30.0;
+  const auto reserve = [&](double target) { return running * (64.0 / target - 1.0); };
+  CHECK(reserve(40.0) > more);
+  CHECK(ran("target 40", "chat.goodput_fraction") > 0.98);
+  CHECK(reserve(48.0) < more);
+  CHECK(ran("target 48", "chat.goodput_fraction") < 0.7);
+  CHECK(ran("target 56", "chat.goodput_fraction") < 0.2);
+  // A third of the time to start asks for a third of the reserve.
+  CHECK(reserve(48.0) > more / 3.0);
+  CHECK(ran("target 48, start 100 s", "chat.goodput_fraction") > 0.98);
+  // What the reserve costs.
+  CHECK(ran("target 32", "fleet.gpu_hours") > 1.15 * ran("target 40", "fleet.gpu_hours"));
+}
+
 TEST_CASE("hiding the host gains less with longer prompts", "[field]") {
   const Variants ran("cpu-overhead");
   const auto gain = [&](const std::string& variant) {

@@ -138,10 +138,32 @@ std::string draw_lengths(Dice& dice, std::int64_t longest) {
   }
 }
 
-/// `tick` is shared by the classes, so that evenly spaced arrivals coincide.
-std::string draw_class(Dice& dice, std::int64_t index, std::int64_t tick, std::int64_t longest) {
+/// Clients that do not wait for ever, unless they must.
+std::string draw_client(Dice& dice, bool patient) {
   std::string yaml;
-  const bool talks = dice.one_in(5);
+  const std::string_view drawn = dice.word({"", "timeout", "ttft_timeout", "both"});
+  const std::string_view patience = patient ? "" : drawn;
+  if (patience == "ttft_timeout" || patience == "both")
+    yaml += fmt::format("    ttft_timeout: {}\n", dice.word({"5 ms", "30 ms", "100 ms"}));
+  if (patience == "timeout" || patience == "both")
+    yaml += fmt::format("    timeout: {}\n", dice.word({"101 ms", "300 ms", "1 s"}));
+  if (!patience.empty())
+    yaml += fmt::format("    abort_on_timeout: {}\n", dice.one_in(3) ? "false" : "true");
+  if (dice.one_in(4)) return yaml;
+  const std::int64_t attempts = dice.between(2, 4);
+  const std::string_view backoff = dice.word({"0 s", "0 s", "1 ms", "100 ms"});
+  const std::string_view jitter = dice.word({"0", "0", "0.25", "1"});
+  yaml += fmt::format("    retry: {{attempts: {}, backoff: {}, max_backoff: 150 ms, jitter: {}",
+                      attempts, backoff, jitter);
+  if (dice.one_in(3)) yaml += ", budget: {max_tokens: 6, token_ratio: 0.1}";
+  return yaml + "}\n";
+}
+
+/// `tick` is shared by the classes, so that evenly spaced arrivals coincide.
+std::string draw_class(Dice& dice, std::int64_t index, std::int64_t tick, std::int64_t longest,
+                       bool alike) {
+  std::string yaml;
+  const bool talks = alike && dice.one_in(4);
   switch (dice.between(talks ? 1 : 0, 3)) {
     case 0:
       yaml = fmt::format("    arrival: {{process: closed_loop, max_concurrency: {}}}\n",
@@ -157,13 +179,14 @@ std::string draw_class(Dice& dice, std::int64_t index, std::int64_t tick, std::i
       yaml = fmt::format("    arrival: {{process: gamma, burstiness: 0.05, rate: {}/s}}\n",
                          dice.between(5, 1000));
   }
+  yaml += draw_client(dice, alike);
   if (dice.one_in(3)) yaml += fmt::format("    start: {} ms\n", dice.between(1, 20) * 10);
   // The first class is the most urgent one.
   yaml += fmt::format("    priority: {}\n", index == 0 ? -1 : dice.between(0, 1));
   // Why always: earliest_deadline wants one.
   yaml += fmt::format("    slo: {{ttft: {} ms}}\n", dice.among<std::int64_t>({1, 20, 500}));
   const std::int64_t max_context = longest;
-  if (dice.one_in(3)) {
+  if (alike && !dice.one_in(3)) {
     const std::int64_t prefix = dice.between(1, longest / 2);
     longest -= prefix;
     yaml +=
@@ -187,9 +210,11 @@ std::string draw_class(Dice& dice, std::int64_t index, std::int64_t tick, std::i
 
 std::string draw_traffic(Dice& dice, std::int64_t classes, std::int64_t longest) {
   const std::int64_t tick = dice.among<std::int64_t>({10, 100, 1000, 1'000'000'000});
+  // Either prompts may begin alike or clients may give up.
+  const bool alike = !dice.one_in(3);
   std::string yaml = "traffic:\n";
   for (std::int64_t i = 0; i < classes; ++i)
-    yaml += fmt::format("  class_{}:\n{}", i, draw_class(dice, i, tick, longest));
+    yaml += fmt::format("  class_{}:\n{}", i, draw_class(dice, i, tick, longest, alike));
   return yaml;
 }
 
@@ -218,8 +243,31 @@ std::string draw_admission(Dice& dice, std::int64_t classes, std::int64_t longes
   }
 }
 
+/// What goes wrong with some of `replicas` replicas.
+std::string draw_faults(Dice& dice, std::int64_t replicas) {
+  if (!dice.one_in(3)) return {};
+  std::string yaml = "faults:\n";
+  const std::int64_t count = dice.between(1, 3);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t replica = dice.between(0, replicas - 1);
+    if (dice.one_in(2)) {
+      const std::int64_t at = dice.between(0, 40) * 10;
+      yaml += fmt::format("  - {{kind: instance_crash, replica: {}, at: {} ms{}}}\n", replica, at,
+                          dice.word({"", ", restart: 1 ms", ", restart: 200 ms"}));
+    } else {
+      const std::int64_t from = dice.between(0, 300);
+      const std::int64_t to = from + dice.between(1, 500);
+      yaml += fmt::format(
+          "  - {{kind: straggler, replica: {}, from: {} ms, to: {} ms, slowdown: {}}}\n", replica,
+          from, to, dice.among({1.5, 3.0}));
+    }
+  }
+  return yaml;
+}
+
 std::string draw_head(Dice& dice, std::uint64_t seed, std::string_view model, std::int64_t stages,
                       const std::string& admission) {
+  const std::int64_t replicas = dice.between(1, 3);
   std::string yaml = fmt::format("scenario: random {}\nseed: {}\n", seed, seed);
   yaml += fmt::format("model: {}\n", model);
   const auto key = [&yaml](std::string_view name, const auto& value) {
@@ -227,7 +275,7 @@ std::string draw_head(Dice& dice, std::uint64_t seed, std::string_view model, st
   };
   yaml += "cluster:\n";
   key("gpu", dice.word({"a100_sxm_80gb", "h100_sxm"}));
-  key("replicas", dice.between(1, 3));
+  key("replicas", replicas);
   key("router", dice.word({"least_outstanding", "round_robin", "power_of_two", "least_kv",
                            "slo_aware", "prefix_affinity", "session_affinity"}));
   key("pipeline_parallel_size", stages);
@@ -235,6 +283,7 @@ std::string draw_head(Dice& dice, std::uint64_t seed, std::string_view model, st
   key("on_oom", dice.one_in(5) ? "lose" : "retry");
   key("max_retries", dice.between(0, 2));
   yaml += admission;
+  yaml += draw_faults(dice, replicas);
   if (!dice.one_in(4)) return yaml;
   const std::int64_t from = dice.between(0, 100);
   return yaml + fmt::format("measure: {{from: {} ms, to: {} ms}}\n", from, dice.between(101, 2000));

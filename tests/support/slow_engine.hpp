@@ -24,6 +24,12 @@ struct SlowCounts {
   std::int64_t gpu_bound = 0;       ///< Steps that hid all of the host's work.
   std::int64_t rejections = 0;      ///< Passes in which a draft token was rejected.
   std::int64_t overlapping = 0;     ///< Steps that started while another was in the pipeline.
+  std::int64_t aborts_waiting = 0;  ///< Attempts given up that left the queue,
+  std::int64_t aborts_running = 0;  ///< or a batch;
+  std::int64_t failures = 0;        ///< Crashes by faults,
+  std::int64_t cut_restarts = 0;    ///< of replicas that were down.
+  std::int64_t slow_steps = 0;      ///< Steps of stragglers.
+  std::int64_t in_vain = 0;         ///< and those that were completed all the same.
   std::int64_t chained_pieces = 0;  ///< Pieces that started before the one before them had ended.
 };
 

@@ -24,6 +24,7 @@ Part part_of(Blocked blocked) {
 }  // namespace
 
 void SlowReplica::charge(const SlowSequence& sequence, Part part, Duration time) {
+  if (sequence.abandoned) return;
   world_.run.records[sequence.request].parts[part] += time;
 }
 
@@ -63,8 +64,7 @@ void SlowReplica::charge_gap(SlowSequence& sequence) {
 void SlowReplica::charge_pieces(const SlowStep& step) {
   for (const auto& piece : step.pieces) {
     const hw::Chunk chunk = piece.chunk();
-    const Duration alone =
-        price({.chunks = {&chunk, 1}, .sampled = piece.last ? 1 : 0}, step.drafts);
+    const Duration alone = price({.chunks = {&chunk, 1}, .sampled = piece.last ? 1 : 0}, step);
     SlowSequence& sequence = *piece.sequence;
     // Pieces follow each other through the pipeline: what the one before has not taken.
     Duration left = step.end - std::max(sequence.accounted, step.start);

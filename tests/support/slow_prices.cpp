@@ -29,15 +29,16 @@ DecodeRows rows(const SlowStep& step) {
 
 }  // namespace
 
-Duration SlowReplica::price(const hw::StepShape& shape, std::int64_t drafts) const {
-  if (drafts > 0) {  // not in a pipeline
-    hw::Price both = world_.scenario.cost->stage(0).price(shape);
-    both += speculator_->price(shape, drafts);
-    return to_duration(both.time);
-  }
+Duration SlowReplica::stage_price(std::size_t stage, const hw::StepShape& shape,
+                                  const SlowStep& step) const {
+  Seconds time = world_.scenario.cost->stage(stage).price(shape).time;
+  if (step.drafts > 0) time += speculator_->price(shape, step.drafts).time;  // not in a pipeline
+  return to_duration(step.slowdown * time);
+}
+
+Duration SlowReplica::price(const hw::StepShape& shape, const SlowStep& step) const {
   Duration sum{};
-  for (std::size_t i = 0; i < batches_.size(); ++i)
-    sum += to_duration(world_.scenario.cost->stage(i).price(shape).time);
+  for (std::size_t i = 0; i < batches_.size(); ++i) sum += stage_price(i, shape, step);
   return sum;
 }
 
@@ -51,7 +52,7 @@ hw::StepShape SlowReplica::decode_shape(const SlowStep& step) const {
 }
 
 Duration SlowReplica::price_of_decodes(const SlowStep& step) const {
-  return price(decode_shape(step), step.drafts);
+  return price(decode_shape(step), step);
 }
 
 Duration SlowReplica::price_of_mean_decode(const SlowStep& step) const {
@@ -59,7 +60,7 @@ Duration SlowReplica::price_of_mean_decode(const SlowStep& step) const {
   mean.decode_context /= mean.decode_sequences;
   mean.decode_sequences = 1;
   mean.sampled = mean.decode_queries;
-  return price(mean, step.drafts);
+  return price(mean, step);
 }
 
 bool SlowReplica::fits(const SlowStep& step) const {
@@ -96,7 +97,12 @@ void SlowReplica::launch(SlowStep& step) {
   }
   shape.chunks = chunks;
   step.start = world_.events.now();
-  step.gpu = price(shape, step.drafts);
+  for (const Fault& fault : world_.scenario.faults)
+    if (fault.kind == FaultKind::straggler && fault.replica == index_ && step.start >= fault.at &&
+        step.start < fault.to)
+      step.slowdown *= fault.slowdown;
+  world_.run.counts.slow_steps += step.slowdown > 1.0 ? 1 : 0;
+  step.gpu = price(shape, step);
   const Duration work =
       to_duration(engine.host_overhead_per_step + sequences * engine.host_overhead_per_sequence);
   const bool launched = !step.pieces.empty() && tokens > engine.cuda_graph_max_tokens;
@@ -122,8 +128,7 @@ void SlowReplica::launch(SlowStep& step) {
       step.waiting += stage_free_[i] - there;
       there = stage_free_[i];
     }
-    Duration time =
-        alone ? step.gpu : to_duration(world_.scenario.cost->stage(i).price(shape).time);
+    Duration time = alone ? step.gpu : stage_price(i, shape, step);
     if (launched && !alone) {
       const double share = static_cast<double>(layers[i]) / static_cast<double>(model.layers);
       const Duration own = to_duration(share * engine.prompt_launch);

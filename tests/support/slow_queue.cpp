@@ -1,6 +1,7 @@
 // The order of the slow engine's queue.
 #include <algorithm>
 #include <boost/random/lognormal_distribution.hpp>
+#include <tuple>
 #include <utility>
 
 #include "sim/base/check.hpp"
@@ -49,7 +50,7 @@ void SlowReplica::sort_queue() {
     sort_fairly(first, last);
   else
     std::sort(first, last, [this](const auto& a, const auto& b) {
-      return std::pair(rank(*a), a->request) < std::pair(rank(*b), b->request);
+      return std::tuple(rank(*a), a->request, a->came) < std::tuple(rank(*b), b->request, b->came);
     });
   const auto by_arrival = [](const auto& a, const auto& b) { return a->request < b->request; };
   if (!std::is_sorted(first, last, by_arrival)) ++world_.run.counts.reordered;

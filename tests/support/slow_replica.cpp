@@ -63,7 +63,7 @@ bool SlowReplica::nothing_runs() const {
   });
 }
 
-void SlowReplica::enqueue(std::uint32_t request) {
+SlowSequencePtr SlowReplica::enqueue(std::uint32_t request) {
   RequestRecord& record = world_.run.records[request];
   record.instance = index_;
   auto sequence = std::make_shared<SlowSequence>();
@@ -73,16 +73,18 @@ void SlowReplica::enqueue(std::uint32_t request) {
   sequence->prefill = record.prompt_tokens;
   sequence->joined = world_.events.now();
   sequence->came = arrivals_++;
-  waiting_.push_back(std::move(sequence));
-  if (world_.scenario.engine.enable_prefix_caching) pool_.write(request, text_of(request));
+  waiting_.push_back(sequence);
+  if (world_.scenario.engine.enable_prefix_caching)
+    pool_.write(sequence->came, text_of(request, sequence->came));
   // A busy host sees it when a step ends.
-  if (!up_ || decide_at_ || !in_pipeline_.empty()) return;
+  if (!up_ || decide_at_ || !in_pipeline_.empty()) return sequence;
   decide_at_ = world_.events.now();
   expect();
+  return sequence;
 }
 
-/// Prompt and answer of a request: the texts that it shares, then one of its own.
-SlowText SlowReplica::text_of(std::uint32_t request) const {
+/// Prompt and answer of a request: the texts that it shares, then one of that attempt's own.
+SlowText SlowReplica::text_of(std::uint32_t request, std::int64_t attempt) const {
   const RequestRecord& record = world_.run.records[request];
   const auto tokens = static_cast<std::size_t>(record.prompt_tokens + record.output_tokens);
   SlowText text;
@@ -90,14 +92,15 @@ SlowText SlowReplica::text_of(std::uint32_t request) const {
        world_.scenario.traffic.sources[record.source]->content(record.session))
     for (std::int64_t i = 0; i < run.tokens && text.size() < tokens; ++i)
       text.emplace_back(run.id, i);
-  for (std::int64_t i = 0; text.size() < tokens; ++i) text.emplace_back(request, i);
+  for (std::int64_t i = 0; text.size() < tokens; ++i)
+    text.emplace_back(static_cast<std::uint64_t>(attempt), i);
   return text;
 }
 
 std::int64_t SlowReplica::cached_tokens(std::uint32_t request) const {
   if (!world_.scenario.engine.enable_prefix_caching) return 0;
   const std::int64_t prompt = world_.run.records[request].prompt_tokens;
-  return static_cast<std::int64_t>(pool_.find(text_of(request), prompt).size()) *
+  return static_cast<std::int64_t>(pool_.find(text_of(request, arrivals_), prompt).size()) *
          limits_.block_size;
 }
 
@@ -107,12 +110,15 @@ void SlowReplica::expect() {
   const bool ends = !in_pipeline_.empty() &&
                     (!decide_at_ || batches_[in_pipeline_.front()].step->end <= *decide_at_);
   if (ends)
-    world_.events.at(batches_[in_pipeline_.front()].step->end, Phase::completion, [this] {
-      finish();
-      expect();
-    });
+    world_.events.at(batches_[in_pipeline_.front()].step->end, Phase::completion,
+                     [this, life = life_] {
+                       if (life != life_) return;
+                       finish();
+                       expect();
+                     });
   else
-    world_.events.at(*decide_at_, Phase::decision, [this] {
+    world_.events.at(*decide_at_, Phase::decision, [this, life = life_] {
+      if (life != life_) return;
       decide();
       expect();
     });
@@ -120,6 +126,7 @@ void SlowReplica::expect() {
 
 void SlowReplica::decide() {
   decide_at_.reset();
+  let_go_of_aborted();
   while (!ready_.empty() && start_one())
     if (host_free_ > world_.events.now()) {
       if (!ready_.empty()) decide_at_ = host_free_;
@@ -167,7 +174,7 @@ bool SlowReplica::start(SlowBatch& batch) {
       return false;
     }
     if (!fits(step)) {
-      crash();
+      crash(world_.scenario.cluster.restart_delay, Outcome::lost_oom);
       return false;
     }
     blocked_ = step.blocked;
@@ -220,7 +227,7 @@ void SlowReplica::store_and_emit(const SlowStep& step) {
     accepted = std::min(accepted, left - 1);
     for (std::int64_t i = 0; i < accepted; ++i) emit(*sequence);
     sequence->stored += accepted;
-    pool_.truncate(sequence->request, sequence->stored);
+    pool_.truncate(sequence->came, sequence->stored);
   }
   if (step.drafts > 0 && !step.decodes.empty()) speculator_->step_ended(world_.events.now());
   for (const auto& piece : step.pieces)
@@ -231,7 +238,12 @@ void SlowReplica::emit(SlowSequence& sequence) {
   const TimePoint now = world_.events.now();
   RequestRecord& record = world_.run.records[sequence.request];
   service_[record.class_index] += 2;
-  if (++sequence.emitted == 1) {
+  ++sequence.emitted;
+  if (sequence.abandoned) {
+    if (sequence.finished()) ++world_.run.counts.in_vain;
+    return;
+  }
+  if (sequence.emitted == 1) {
     record.first_token = now;
     record.ttft_parts = TtftParts(record.parts);
   } else if (record.measured) {
@@ -250,11 +262,13 @@ void SlowReplica::drop_finished(SlowBatch& batch) {
   if (world_.scenario.engine.scheduler == "static" && !std::ranges::all_of(batch.running, finished))
     return;
   for (const auto& sequence : batch.running)
-    if (sequence->finished()) pool_.release(sequence->request);
+    if (sequence->finished()) pool_.release(sequence->came);
   std::erase_if(batch.running, finished);
 }
 
-void SlowReplica::crash() {
+void SlowReplica::crash(Duration restart_after, Outcome loss) {
+  ++life_;
+  decide_at_.reset();
   ++world_.run.counts.crashes;
   std::vector<SlowSequencePtr> lost;
   for (SlowBatch& batch : batches_) {
@@ -272,10 +286,11 @@ void SlowReplica::crash() {
   host_free_ = world_.events.now();
   pool_ = SlowPool(world_.scenario.memory.blocks, limits_.block_size);
   up_ = false;
-  world_.events.at(world_.events.now() + world_.scenario.cluster.restart_delay, Phase::completion,
-                   [this] { restart(); });
+  world_.events.at(world_.events.now() + restart_after, Phase::completion, [this, life = life_] {
+    if (life == life_) restart();
+  });
   for (const auto& sequence : lost)
-    if (!sequence->finished()) world_.crashed(sequence->request);
+    if (!sequence->finished() && !sequence->abandoned) world_.crashed(sequence->request, loss);
 }
 
 void SlowReplica::restart() {

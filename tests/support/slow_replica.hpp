@@ -48,12 +48,14 @@ struct SlowSequence {
   std::int64_t thrown_away = 0;  ///< Most tokens it had stored when it was preempted,
   std::int64_t given_up = 0;     ///< and those of the last time.
   TimePoint joined{};            ///< The queue.
-  std::uint64_t came = 0;        ///< Requests that joined this queue before it.
+  std::int64_t came = 0;         ///< Requests that joined this queue before it.
   bool seen = false;             ///< A decision finds it in the queue.
   bool early = false;            ///< It was there when the last step started.
   bool preempted = false;        ///< Waits to be admitted again.
   std::uint64_t order = 0;       ///< Admissions before it.
   TimePoint accounted{};         ///< Up to when the time of its prefill is charged.
+  bool abandoned = false;        ///< Its client has given it up,
+  bool aborted = false;          ///< and the replica knows.
   bool starved = false;          ///< A decision since its last piece gave it no tokens.
   std::optional<TimePoint> last_token;
 
@@ -81,6 +83,7 @@ struct SlowStep {
   std::int64_t newcomers = 0;  ///< Admitted for the first time.
   Blocked blocked = Blocked::nothing;
 
+  double slowdown = 1.0;
   TimePoint start{};
   TimePoint end{};
   Duration host{};
@@ -104,13 +107,17 @@ class SlowReplica {
     SlowEvents& events;
     SlowRun& run;
     std::function<void(std::uint32_t)> completed;
-    std::function<void(std::uint32_t)> crashed;
+    std::function<void(std::uint32_t, Outcome)> crashed;
   };
 
   SlowReplica(World& world, std::uint32_t index);
 
   /// A request comes from the router.
-  void enqueue(std::uint32_t request);
+  SlowSequencePtr enqueue(std::uint32_t request);
+  /// Its client has given it up; with `abort` the replica is told.
+  void abandon(const SlowSequencePtr& sequence, bool abort);
+  /// Something kills it.
+  void fail(Duration restart) { crash(restart, Outcome::lost_crash); }
   [[nodiscard]] bool up() const { return up_; }
   /// Requests sent here that have not ended.
   [[nodiscard]] std::int64_t outstanding() const;
@@ -151,7 +158,7 @@ class SlowReplica {
   void leave_queue(const SlowSequence& sequence);
 
   // slow_replica.cpp: when steps start, what comes out.
-  [[nodiscard]] SlowText text_of(std::uint32_t request) const;
+  [[nodiscard]] SlowText text_of(std::uint32_t request, std::int64_t attempt) const;
   void expect();
   void decide();
   bool start_one();
@@ -161,13 +168,19 @@ class SlowReplica {
   void store_and_emit(const SlowStep& step);
   void emit(SlowSequence& sequence);
   void drop_finished(SlowBatch& batch);
-  void crash();
+  void crash(Duration restart, Outcome loss);
   void restart();
   [[nodiscard]] bool nothing_runs() const;
 
+  // slow_aborts.cpp: who leaves before the end.
+  void let_go_of_aborted();
+  [[nodiscard]] bool may_go(const SlowBatch& batch, const SlowSequence& sequence) const;
+
   // slow_prices.cpp: what steps take.
   [[nodiscard]] hw::StepShape decode_shape(const SlowStep& step) const;
-  [[nodiscard]] Duration price(const hw::StepShape& shape, std::int64_t drafts) const;
+  [[nodiscard]] Duration price(const hw::StepShape& shape, const SlowStep& step) const;
+  [[nodiscard]] Duration stage_price(std::size_t stage, const hw::StepShape& shape,
+                                     const SlowStep& step) const;
   [[nodiscard]] Duration price_of_decodes(const SlowStep& step) const;
   [[nodiscard]] Duration price_of_mean_decode(const SlowStep& step) const;
   [[nodiscard]] bool fits(const SlowStep& step) const;
@@ -198,8 +211,9 @@ class SlowReplica {
   TimePoint decided_{};                 ///< Last decision.
   Blocked blocked_ = Blocked::nothing;  ///< What the queue has waited for since.
   bool up_ = true;
+  int life_ = 0;  ///< Crashes so far: what was to happen before them does not.
   std::uint64_t admissions_ = 0;
-  std::uint64_t arrivals_ = 0;
+  std::int64_t arrivals_ = 0;
   std::map<std::uint32_t, std::int64_t> service_;  ///< By class: prompt + 2 · output tokens.
   std::optional<std::uint32_t> last_left_;         ///< The class last admitted for the first time.
   std::int64_t prefilled_ = 0;                     ///< Tokens of all steps that started,

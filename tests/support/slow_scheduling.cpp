@@ -139,7 +139,7 @@ std::int64_t SlowReplica::promised(double share) const {
     for (const auto& sequence : batch.running)
       if (!sequence->finished())
         lacking += limits_.blocks(sequence->prompt + sequence->output + ahead_) -
-                   pool_.table_size(sequence->request);
+                   pool_.table_size(sequence->came);
   return static_cast<std::int64_t>(std::ceil(share * static_cast<double>(lacking)));
 }
 
@@ -161,7 +161,7 @@ void SlowReplica::schedule_prefill_first_chunked(SlowStep& step) {
   if (!running.empty() && running.back()->partial()) {
     const SlowSequencePtr partial = running.back();
     const std::int64_t wanted = std::min(partial->prefill - partial->scheduled, budget);
-    if (pool_.append(partial->request, wanted)) {
+    if (pool_.append(partial->came, wanted)) {
       take(partial, wanted, step);
       budget -= wanted;
     } else if (!partial->under_way()) {
@@ -195,7 +195,7 @@ void SlowReplica::walk_running(std::int64_t& budget, SlowStep& step) {
   const SlowSequencePtr partial = running.back();
   const std::int64_t wanted = std::min(partial->prefill - partial->scheduled, budget);
   if (wanted == 0) return;
-  if (pool_.append(partial->request, wanted)) {
+  if (pool_.append(partial->came, wanted)) {
     take(partial, wanted, step);
     budget -= wanted;
   } else if (!partial->under_way()) {
@@ -211,7 +211,7 @@ void SlowReplica::walk_decodes(SlowStep& step) {
     const SlowSequencePtr sequence = running[i];
     if (sequence->finished() || sequence->prefilling()) continue;
     bool scheduled = true;
-    while (scheduled && !pool_.append(sequence->request, 1 + step.drafts))
+    while (scheduled && !pool_.append(sequence->came, 1 + step.drafts))
       scheduled = preempt_last(step) != sequence;
     if (!scheduled) break;
     step.decodes.push_back(sequence);
@@ -242,10 +242,12 @@ SlowSequencePtr SlowReplica::preempt_last(SlowStep& step) {
   const SlowSequencePtr victim = *last;
   running.erase(std::next(last).base());
   if (victim->partial()) charge_gap(*victim);
-  pool_.release(victim->request);
-  RequestRecord& record = world_.run.records[victim->request];
-  ++record.preemptions;
-  record.recomputed_tokens += victim->stored;
+  pool_.release(victim->came);
+  if (!victim->abandoned) {
+    RequestRecord& record = world_.run.records[victim->request];
+    ++record.preemptions;
+    record.recomputed_tokens += victim->stored;
+  }
   victim->thrown_away = std::max(victim->thrown_away, victim->stored);
   victim->given_up = victim->stored;
   victim->stored = 0;
@@ -263,17 +265,18 @@ void SlowReplica::find_again(SlowSequence& sequence, const std::vector<std::int6
   SlowCounts& counts = world_.run.counts;
   const std::int64_t tokens = static_cast<std::int64_t>(blocks.size()) * limits_.block_size;
   const std::int64_t unused = pool_.count_free(blocks);
-  pool_.share(sequence.request, blocks);
+  pool_.share(sequence.came, blocks);
   sequence.stored = tokens;
   sequence.scheduled = tokens;
   if (!sequence.preempted) {
-    world_.run.cached_tokens[sequence.request] = tokens;
+    if (!sequence.abandoned) world_.run.cached_tokens[sequence.request] = tokens;
     counts.given += tokens > 0 ? 1 : 0;
     counts.shared += unused < static_cast<std::int64_t>(blocks.size()) ? 1 : 0;
     return;
   }
   // What others have stored beyond it was never computed here.
-  world_.run.records[sequence.request].recomputed_tokens -= std::min(tokens, sequence.given_up);
+  if (!sequence.abandoned)
+    world_.run.records[sequence.request].recomputed_tokens -= std::min(tokens, sequence.given_up);
   counts.found_again += tokens > 0 ? 1 : 0;
   counts.found_in_part +=
       tokens > 0 && tokens < sequence.given_up / limits_.block_size * limits_.block_size ? 1 : 0;
@@ -289,7 +292,7 @@ void SlowReplica::admit(std::int64_t budget, bool in_part, SlowStep& step,
       step.blocked = Blocked::sequence_slot;
       return;
     }
-    const std::vector<std::int64_t> blocks = pool_.find(next->request, next->prefill);
+    const std::vector<std::int64_t> blocks = pool_.find(next->came, next->prefill);
     const std::int64_t in_use = static_cast<std::int64_t>(blocks.size()) - pool_.count_free(blocks);
     const std::int64_t found = static_cast<std::int64_t>(blocks.size()) * limits_.block_size;
     const std::int64_t missing = next->prefill - found;
@@ -306,7 +309,7 @@ void SlowReplica::admit(std::int64_t budget, bool in_part, SlowStep& step,
       return;
     }
     find_again(*next, blocks);
-    TOKENLINE_CHECK(pool_.append(next->request, tokens), "blocks that were free are not");
+    TOKENLINE_CHECK(pool_.append(next->came, tokens), "blocks that were free are not");
     if (room_to_the_end) *room_to_the_end -= to_the_end - in_use;
     budget -= tokens;
     if (!next->preempted) {

@@ -84,6 +84,9 @@ std::vector<Check> compare_all(const std::string& folder, std::size_t threads) {
   checks.push_back({"requests.distserve",
                     compare_requests(file("distserve_opt13b_a100_requests.csv"), std::nullopt)});
   checks.push_back(
+      {"requests.distserve_disaggregated",
+       compare_requests(file("distserve_opt13b_a100_disaggregated.csv"), std::nullopt)});
+  checks.push_back(
       {"throughput", compare_throughput(file("trtllm_docs_max_throughput.csv"), threads)});
   checks.push_back({"attention", compare_attention(file("flash_attention_tflops.csv"))});
   return checks;

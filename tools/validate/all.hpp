@@ -18,8 +18,8 @@ struct Check {
 
 /// Compares the kernel tables in `folder`/<gpu> of every GPU of the catalog that has some, and
 /// everything below `folder`/e2e: silicon_colocated.csv, vllm_runs/*,
-/// distserve_opt13b_a100_requests.csv, trtllm_docs_max_throughput.csv, flash_attention_tflops.csv.
-/// Throws ConfigError for a file that is missing or wrong.
+/// distserve_opt13b_a100_{requests,disaggregated}.csv, trtllm_docs_max_throughput.csv,
+/// flash_attention_tflops.csv. Throws ConfigError for a file that is missing or wrong.
 [[nodiscard]] std::vector<Check> compare_all(const std::string& folder, std::size_t threads);
 
 /// What a metric of a check may not exceed. Ceilings may only go down.

@@ -29,6 +29,11 @@ std::string cluster_text(const Deployment& d, const std::string& gpu) {
     keys.push_back(fmt::format("pipeline_parallel_size: {}", d.pipeline_parallel));
   if (d.expert_parallel > 1)
     keys.push_back(fmt::format("expert_parallel_size: {}", d.expert_parallel));
+  if (d.decode_tensor_parallel > 0)
+    keys.push_back(fmt::format(
+        "network: {{node: {}}}, pools: {{prefill: {{role: prefill}}, decode: {{role: decode, "
+        "tensor_parallel_size: {}}}}}",
+        gpu.starts_with("a100") ? "hgx_a100" : "hgx_h100", d.decode_tensor_parallel));
   return fmt::format("{}", fmt::join(keys, ", "));
 }
 

@@ -16,6 +16,9 @@ struct Deployment {
   std::string gpu;    ///< "h100_sxm"; hw::catalog_name() says what it means here.
   std::string preset;
   std::int64_t tensor_parallel = 1;  ///< Of attention.
+  /// Where it differs from 0: prompts are computed by a replica of `tensor_parallel` GPUs and
+  /// decoded by one of so many, in one HGX node of the GPU's kind.
+  std::int64_t decode_tensor_parallel = 0;
   std::int64_t pipeline_parallel = 1;
   std::int64_t attention_data_parallel = 1;
   std::int64_t expert_parallel = 1;

@@ -144,18 +144,36 @@ void compare(Comparison& comparison, const Recording& recording) {
   add_depths(comparison, recording, run);
 }
 
-/// DistServe's runs: OPT-13B on A100-80GB, one GPU for `vllm-N-rate`, an engine of early 2024
-/// (vLLM 0.3 to 0.4: V0).
-void compare_distserve(Comparison& comparison, Recording recording) {
-  if (!recording.name.starts_with("vllm-")) {
-    add_rows(comparison, recording, nullptr, "served by DistServe: disaggregation is not modelled");
+/// What the name of a run says of its servers: `distserve-cXYdZW-N-rate` prefills on TP X, PP Y and
+/// decodes on TP Z, PP W.
+void read_distserve(Recording& recording) {
+  constexpr std::string_view prefix = "distserve-c";
+  const std::string& name = recording.name;
+  const auto digit = [&](std::size_t i) -> std::int64_t {
+    return i < name.size() && name[i] >= '1' && name[i] <= '8' ? name[i] - '0' : 0;
+  };
+  const std::size_t at = prefix.size();
+  if (!name.starts_with(prefix) || digit(at) * digit(at + 1) * digit(at + 3) * digit(at + 4) == 0 ||
+      name[at + 2] != 'd') {
+    recording.refused = "served by DistServe on replicas whose parallelism its name does not state";
     return;
   }
+  if (digit(at + 1) > 1 || digit(at + 4) > 1)
+    recording.refused = "KV that moves between stages of pipelines is not modelled";
+  recording.server.preset = "distserve";
+  recording.server.tensor_parallel = digit(at);
+  recording.server.decode_tensor_parallel = digit(at + 3);
+}
+
+/// Runs published with DistServe: OPT-13B on A100-80GB, one GPU for `vllm-N-rate`, an engine of
+/// early 2024 (vLLM 0.3 to 0.4: V0).
+void compare_distserve(Comparison& comparison, Recording recording) {
   recording.server = {.model = "facebook/opt-13b",
                       .gpu = "a100_sxm",
                       .preset = "vllm-v0-early",
                       .weights = "",
                       .engine_keys = {}};
+  if (!recording.name.starts_with("vllm-")) read_distserve(recording);
   compare(comparison, recording);
 }
 

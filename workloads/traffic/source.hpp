@@ -9,6 +9,7 @@
 
 #include "sim/base/time.hpp"
 #include "sim/config/reader.hpp"
+#include "workloads/traffic/client.hpp"
 #include "workloads/traffic/content.hpp"
 
 namespace tokenline::traffic {
@@ -77,6 +78,7 @@ struct RequestClass {
   std::string name;
   Slo slo;
   std::int64_t priority = 0;  ///< The smallest goes first where priorities count.
+  Client client = {};
 };
 
 /// Rows of a data file that were left out because a key of the scenario says so.

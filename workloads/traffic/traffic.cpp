@@ -6,6 +6,7 @@
 #include "workloads/traffic/class_name.hpp"
 #include "workloads/traffic/csv_file.hpp"
 #include "workloads/traffic/generated.hpp"
+#include "workloads/traffic/read_client.hpp"
 #include "workloads/traffic/read_rows.hpp"
 #include "workloads/traffic/source.hpp"
 #include "workloads/traffic/trace.hpp"
@@ -64,7 +65,7 @@ void read_replayed(config::Reader& entry, const RequestClass& shared, Traffic& t
   if (trace.classes.empty() || selection.only) trace.classes = {shared.name};
   for (const std::string& class_name : trace.classes)
     add_class(document, section.where("file"), section.path() + ".file",
-              {class_name, shared.slo, shared.priority}, traffic);
+              {class_name, shared.slo, shared.priority, shared.client}, traffic);
   traffic.longest.push_back({trace.longest_prompt, trace.longest_total, trace.longest_at, "trace"});
   traffic.sources.push_back(
       std::make_unique<TraceSource>(std::move(trace.arrivals), std::move(trace.contents)));
@@ -79,6 +80,7 @@ void read_class(config::Reader& entry, const std::string& name, std::uint64_t se
                      "Who goes first under engine.queue_policy: priority, and is refused last "
                      "under cluster.admission: shed_by_class: the smallest."},
                     {-1'000'000, 1'000'000}, 0);
+  described.client = read_client(entry);
   const bool generated = entry.has("arrival");
   const bool replayed = entry.has("trace");
   if (generated == replayed) {

@@ -29,8 +29,8 @@ struct AdmissionSetup {
   std::vector<std::int64_t> priorities = {};  ///< By class; the smallest goes first.
 };
 
-/// Decides at the door which requests enter. Contract: each request is shown once, when it first
-/// arrives, in the order of arrival; `replicas` are those that the router would choose among; a
+/// Decides at the door which requests enter. Contract: each request is shown when its client
+/// sends it, in the order of time; `replicas` are those that the router would choose among; a
 /// request that is not admitted has ended. A policy that is null admits all.
 class AdmissionControl {
  public:

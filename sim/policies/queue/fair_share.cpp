@@ -49,6 +49,12 @@ class FairShare final : public RequestQueue {
     --size_;
     order_.clear();
   }
+  void remove(std::uint32_t handle) override {
+    for (Client& client : clients_)
+      size_ -= std::erase_if(client.waiting,
+                             [handle](const QueuedRequest& r) { return r.handle == handle; });
+    order_.clear();
+  }
   void clear() override { *this = FairShare(clients_.size()); }
   [[nodiscard]] bool counts_service() const override { return true; }
   void served(std::uint32_t class_index, std::int64_t tokens) override {

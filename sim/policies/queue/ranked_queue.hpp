@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <cstddef>
 #include <iterator>
@@ -15,7 +16,7 @@ template <class Rank>
 class RankedQueue : public RequestQueue {
  public:
   void push(const QueuedRequest& request) final {
-    waiting_.insert({rank(request), request.number, request.handle});
+    waiting_.insert({rank(request), request.number, pushes_++, request.handle});
     rewind();
   }
   [[nodiscard]] std::size_t size() const final { return waiting_.size(); }
@@ -30,6 +31,10 @@ class RankedQueue : public RequestQueue {
     waiting_.erase(waiting_.begin());
     rewind();
   }
+  void remove(std::uint32_t handle) final {
+    waiting_.erase(std::ranges::find(waiting_, handle, &Waiting::handle));
+    rewind();
+  }
   void clear() final {
     waiting_.clear();
     rewind();
@@ -39,6 +44,7 @@ class RankedQueue : public RequestQueue {
   struct Waiting {
     Rank rank;
     std::uint64_t number;
+    std::uint64_t push;  ///< Among attempts of one request the first goes first.
     std::uint32_t handle;
     auto operator<=>(const Waiting&) const = default;
   };
@@ -50,6 +56,7 @@ class RankedQueue : public RequestQueue {
   }
 
   std::set<Waiting> waiting_;
+  std::uint64_t pushes_ = 0;
   typename std::set<Waiting>::iterator cursor_ = waiting_.begin();
   std::size_t place_ = 0;  ///< Of the cursor.
 };

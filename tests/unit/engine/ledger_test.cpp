@@ -15,7 +15,7 @@ TEST_CASE("every part of the ledger has a name of its own", "[ledger]") {
   CHECK(name(Part::decode_stalled) == "decode_stalled");
 }
 
-TEST_CASE("the parts up to the first token are the first ten", "[ledger]") {
+TEST_CASE("the parts up to the first token come first", "[ledger]") {
   Parts parts;
   for (std::size_t i = 0; i < part_count; ++i)
     parts[static_cast<Part>(i)] = Duration(std::int64_t{1} << i);

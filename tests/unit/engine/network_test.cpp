@@ -89,7 +89,8 @@ TEST_CASE("a network smaller than usual bounds the nodes of a replica", "[networ
   const auto decode = [](const std::string& gpus_per_node) {
     const Scenario s = scenario("tensor_parallel_size: 4, network: {node: hgx_h100, " +
                                 gpus_per_node + "fabric: infiniband_ndr}");
-    return s.cost->price({.decode_sequences = 1, .decode_context = 100, .sampled = 1}).time;
+    return s.cost->price({.decode_sequences = 1, .decode_context = 100, .chunks = {}, .sampled = 1})
+        .time;
   };
   CHECK(decode("gpus_per_node: 2, ") > decode(""));
 }

@@ -44,7 +44,14 @@ cluster: {gpu: h100_sxm, replicas: 2, router: round_robin, tensor_parallel_size:
           attention_data_parallel_size: 1, expert_parallel_size: 1,
           context_parallel_size: 2,
           network: {node: hgx_h100, nodes: 2, gpus_per_node: 4, fabric: roce_400g},
-          restart_delay: 5 s, on_oom: lose, max_retries: 0}
+          restart_delay: 5 s, on_oom: lose, max_retries: 0,
+          autoscale: {min: 1, max: 3, metric: kv_usage, target: 0.5, interval: 1 s, tolerance: 0.2,
+                      scale_down_stabilization: 9 s,
+                      cold_start: {node: 1 s, image: 1 s, weights_bandwidth: 10 GB/s, compile: 1 s,
+                                   graph_capture: 1 s, warm_up: 1 s}}}
+faults:
+  - {kind: instance_crash, replica: 1, at: 3 s, restart: 1 s}
+  - {kind: straggler, replica: 0, from: 2 s, to: 4 s, slowdown: 1.5}
 measure: {from: 1 s, to: 8 s}
 assert: [all.completed > 0]
 engine: {preset: orca, modelled: mine, scheduler: chunked, max_num_seqs: 32,
@@ -52,7 +59,7 @@ engine: {preset: orca, modelled: mine, scheduler: chunked, max_num_seqs: 32,
          allow_long_max_model_len: true, max_num_batched_tokens: 512, gpu_memory_utilization: 0.8,
          kv_sizing: profiled, kv_layout: paged, block_size: 32, watermark: 0.01,
          static_reserve: 1 GiB, quantization: auto, kv_cache_dtype: auto,
-         num_gpu_blocks_override: 300, enable_prefix_caching: true, non_torch_memory: 2 GiB, prefill_attention: fa2,
+         num_gpu_blocks_override: 300, enable_prefix_caching: false, non_torch_memory: 2 GiB, prefill_attention: fa2,
          decode_attention: plain, host_overhead_per_step: 1 ms, host_overhead_per_sequence: 1 us,
          host_overhead_per_request: 2 us, host_overlap: async, host_gap: 3 us,
          host_gap_per_sequence: 1 us, host_launch_per_layer: 1 us, schedule_ahead: true}
@@ -67,6 +74,11 @@ traffic:
     prompt_tokens: {distribution: lognormal, mean: 300, sigma: 0.5, min: 2, max: 1500}
     output_tokens: {distribution: uniform, min: 2, max: 90}
     slo: {ttft: 200 ms, tpot: 50 ms, e2el: 5 s}
+    timeout: 100 s
+    ttft_timeout: 50 s
+    abort_on_timeout: false
+    retry: {attempts: 3, backoff: 1 s, max_backoff: 9 s, jitter: 0.5,
+            budget: {max_tokens: 10, token_ratio: 0.1}}
     priority: -1
   ramp:
     arrival: {process: constant, rate: [{at: 0 s, rate: 0/s}, {at: 5 s, rate: 9/s, ramp: true}]}
@@ -143,6 +155,26 @@ traffic:
             max_total_tokens: 9000}
 )";
 
+/// The same with pools in place of replicas, without what is not modelled with them.
+std::string full_with_pools() {
+  std::string text(full);
+  const auto replace = [&](std::string_view from, std::string_view to, std::string_view by) {
+    const std::size_t begin = text.find(from);
+    text.replace(begin, text.find(to, begin) - begin, by);
+  };
+  replace("context_parallel_size: 2", ",\n", "context_parallel_size: 1");
+  replace(
+      "replicas: 2", ", router",
+      R"(pools: {prompts: {role: prefill, replicas: 2, gpu: a100_sxm_80gb, engine: {block_size: 16}},
+                  answers: {role: decode}},
+          disaggregate: {min_prompt_tokens: 40, kv_transfer: layerwise, first_token: decode})");
+  replace(",\n          autoscale", "}\nfaults", "");
+  replace("faults:", "measure:", "");
+  replace("speculation:", "traffic:", "");
+  replace("    timeout: 100 s", "  ramp:", "");
+  return text;
+}
+
 /// The same with the histogram that may stand in place of speculation.acceptance.
 std::string full_with_histogram() {
   std::string text(full);
@@ -152,7 +184,8 @@ std::string full_with_histogram() {
 
 /// The paths of a resolved tree as KeyInfo spells them.
 void collect(const config::Node& node, const std::string& path, std::set<std::string>& paths) {
-  const bool names = path == "traffic";
+  const bool names = path == "traffic" || path == "cluster.pools";
+  if (path == "cluster.pools.<name>.engine") return;  // described as those of `engine`
   for (const auto& [key, where, value] : node.entries) {
     const std::string inner = path.empty() ? key : names ? path + ".<name>" : path + '.' + key;
     if (!names) paths.insert(inner);
@@ -165,7 +198,8 @@ void collect(const config::Node& node, const std::string& path, std::set<std::st
 
 TEST_CASE("the resolved scenario resolves to itself and gives the same run", "[scenario]") {
   const DataFolder folder;
-  for (const std::string& text : {std::string(small), std::string(full), full_with_histogram()}) {
+  for (const std::string& text :
+       {std::string(small), std::string(full), full_with_histogram(), full_with_pools()}) {
     Scenario first = parse_scenario(folder / "s.yaml", text);
     const std::string resolved = config::emit_yaml(first.resolved);
     Scenario second = parse_scenario(folder / "s.yaml", resolved);
@@ -181,7 +215,7 @@ TEST_CASE("the resolved scenario resolves to itself and gives the same run", "[s
 TEST_CASE("every key that a scenario holds is described", "[scenario]") {
   const DataFolder folder;
   std::set<std::string> used;
-  for (const std::string& text : {std::string(full), full_with_histogram()})
+  for (const std::string& text : {std::string(full), full_with_histogram(), full_with_pools()})
     collect(parse_scenario(folder / "s.yaml", text).resolved, "", used);
   // One choice of admission excludes the keys of the others.
   const std::vector<std::vector<std::string>> doors{
@@ -207,7 +241,8 @@ TEST_CASE("keys that presets give are described with their values", "[scenario]"
   };
   CHECK_FALSE(at("engine.max_num_seqs").required);
   CHECK_THAT(at("engine.max_num_seqs").standard,
-             Catch::StartsWith("from the preset (orca: 256, ") && Catch::Contains("vllm-v1: 1024"));
+             Catch::StartsWith("from the preset (distserve: 256, orca: 256, ") &&
+                 Catch::Contains("vllm-v1: 1024"));
   CHECK_THAT(at("engine.kv_layout").standard, Catch::StartsWith("paged (orca: contiguous, "));
   CHECK(at("engine.max_model_len").standard == "the positions of the model");
   CHECK(at("engine.preset").standard == "vllm-v1");

@@ -234,3 +234,25 @@ TEST_CASE("prompts of the Mooncake trace hit as its hashes say: 0.366 of the blo
   CHECK(result.instances[0].whole.hit_tokens == full * 512);
   CHECK(full * 512 == 54'063'104);
 }
+
+TEST_CASE("what is not modelled with shared blocks asks to turn them off", "[engine]") {
+  const std::string alike =
+      "  chat:\n    arrival: {process: constant, rate: 1/s}\n    num_prompts: 3\n"
+      "    shared_prefix: {tokens: 64, groups: 1}\n    prompt_tokens: 20\n    output_tokens: 3\n";
+  CHECK_NOTHROW(run_text(".", "max_num_seqs: 4", alike));
+  CHECK_THROWS_WITH(run_text(".", "max_num_seqs: 4", alike + "    timeout: 10 s\n"),
+                    Catch::Contains("engine.enable_prefix_caching") &&
+                        Catch::Contains("where clients give up") &&
+                        Catch::Contains("set it to false"));
+  const auto in_pools = [&](const std::string& caching) {
+    return parse_scenario(
+        "s.yaml",
+        "scenario: pools\nmodel: llama-3.1-8b\n"
+        "cluster: {gpu: h100_sxm, pools: {a: {role: prefill}, b: {role: decode}}, "
+        "network: {node: hgx_h100, fabric: infiniband_ndr}}\n"
+        "engine: {max_model_len: 2048, enable_prefix_caching: " +
+            caching + "}\ntraffic:\n" + alike);
+  };
+  CHECK_THROWS_WITH(in_pools("true"), Catch::Contains("where pools hand over KV"));
+  CHECK_NOTHROW(in_pools("false"));
+}

@@ -158,3 +158,38 @@ TEST_CASE("the fingerprint tells apart time, phase and order of scheduling") {
   CHECK(fingerprint(1ns, Phase::decision, 2ns) != base);
   CHECK(fingerprint(2ns, Phase::arrival, 1ns) != base);
 }
+
+TEST_CASE("a cancelled event does not happen, moves no clock and leaves no trace") {
+  Simulation with;
+  Simulation without;
+  std::string log;
+  for (Simulation* sim : {&with, &without}) {
+    sim->after(1ns, Phase::arrival, append(log, 'a'));
+    const auto event = sim->after(3ns, Phase::arrival, append(log, 'x'));
+    sim->after(2ns, Phase::arrival, append(log, 'b'));
+    if (sim == &with) sim->cancel(event);
+  }
+  with.run();
+  CHECK(log == "ab");
+  CHECK(with.now() == zero + 2ns);
+  CHECK(with.last_change() == zero + 2ns);
+  CHECK(with.executed() == 2);
+  without.run();
+  CHECK(log == "ababx");
+  CHECK(without.executed() == 3);
+}
+
+TEST_CASE("the place of a cancelled event is used again, and its name is not") {
+  Simulation sim;
+  std::string log;
+  const auto gone = sim.after(1ns, Phase::arrival, append(log, 'x'));
+  sim.cancel(gone);
+  CHECK_THROWS_AS(sim.cancel(gone), InternalError);
+  sim.run();
+  const auto again = sim.after(1ns, Phase::arrival, append(log, 'a'));
+  CHECK(again.slot == gone.slot);
+  CHECK_THROWS_AS(sim.cancel(gone), InternalError);
+  sim.run();
+  CHECK(log == "a");
+  CHECK_THROWS_AS(sim.cancel(again), InternalError);
+}

@@ -162,3 +162,25 @@ TEST_CASE("in an empty queue a class begins at the count of the one that left it
   queue->clear();  // Forgotten, with the counts.
   CHECK(queue->size() == 0);
 }
+
+TEST_CASE("a request that gives up leaves its queue, and the others keep their order",
+          "[policies]") {
+  for (const std::string policy :
+       {"priority", "earliest_deadline", "shortest_job_first", "fair_share"}) {
+    CAPTURE(policy);
+    const QueueSetup setup{.seed = 1, .classes = {{.name = "a"}, {.name = "b"}}};
+    Handles expected;
+    for (const bool leaves : {false, true}) {
+      const auto queue = make(policy, setup);
+      for (std::uint32_t n = 0; n < 8; ++n) queue->push(request(n, 0, n % 3 + 1));
+      (void)queue->at(5);  // What it has worked out so far is of no use afterwards.
+      if (leaves) queue->remove(4);
+      CHECK(queue->size() == (leaves ? 7 : 8));
+      const Handles all = order(*queue);
+      if (!leaves)
+        std::ranges::copy_if(all, std::back_inserter(expected), [](auto h) { return h != 4; });
+      else
+        CHECK(all == expected);
+    }
+  }
+}

@@ -63,14 +63,20 @@ TEST_CASE("throughput counts completed requests until the last of any finished",
   CHECK(value(chat, "total_token_throughput") == Approx(210.0 / duration));
 }
 
-TEST_CASE("failed requests are those lost and those refused", "[report]") {
+TEST_CASE("failed requests are those lost, those refused and those given up", "[report]") {
   RunResult run = ladder(10);
   run.log.records.push_back(lost(10s, 10s));
+  for (const Outcome cause : {Outcome::lost_crash, Outcome::timed_out, Outcome::timed_out}) {
+    run.log.records.push_back(lost(10s, 10s));
+    run.log.records.back().outcome = cause;
+  }
   for (int i = 0; i < 3; ++i) run.log.records.push_back(rejected(3s));
   const auto chat = summarize_classes(run, {}).at(1);
-  CHECK(value(chat, "offered") == 14.0);
+  CHECK(value(chat, "offered") == 17.0);
   CHECK(value(chat, "completed") == 10.0);
-  CHECK(value(chat, "failed") == 4.0);
+  CHECK(value(chat, "failed") == 7.0);
+  CHECK(value(chat, "lost_crash") == 1.0);
+  CHECK(value(chat, "timed_out") == 2.0);
   CHECK(value(chat, "lost_oom") == 1.0);
   CHECK(value(chat, "rejected") == 3.0);
 }

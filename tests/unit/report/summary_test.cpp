@@ -164,6 +164,50 @@ TEST_CASE("conversations that end early and rows that are left out are said", "[
                  Contains("left out: 1 rows, as traffic.recorded.trace.unanswered says"));
 }
 
+TEST_CASE("the size of a fleet is its mean over time, and its GPU hours count all there is",
+          "[report]") {
+  // Two serve for 100 s; then a third starts for 50 s and serves for 150; one drains for 20 s.
+  FleetResult fleet;
+  fleet.sizes = {{TimePoint{}, 2, 0, 0},
+                 {TimePoint{100s}, 2, 1, 0},
+                 {TimePoint{150s}, 3, 0, 0},
+                 {TimePoint{280s}, 2, 0, 1},
+                 {TimePoint{300s}, 2, 0, 0}};
+  fleet.scale_ups = 1;
+  fleet.scale_downs = 1;
+  const Figures figures = summarize_fleet(fleet, 8, TimePoint{400s});
+  const auto value = [&](const char* key) { return figures.find(key)->value.value(); };
+  CHECK(value("mean_replicas") == Approx((150 * 2 + 130 * 3 + 120 * 2) / 400.0));
+  CHECK(value("gpu_hours") == Approx(8 * (100 * 2 + 200 * 3 + 100 * 2) / 3600.0));
+  CHECK(value("least_replicas") == 2);
+  CHECK(value("most_replicas") == 3);
+}
+
+TEST_CASE("faults and fleets are reported where there are any", "[report]") {
+  Scenario plain = small();
+  const RunResult nothing = run(plain);
+  const Json without = Json::parse(summary_json(summarize(plain, nothing)));
+  CHECK_FALSE(without.contains("faults"));
+  CHECK_FALSE(without.contains("fleet"));
+  Scenario scenario =
+      small({.overrides = {"faults=[{kind: instance_crash, replica: 0, at: 1 ms, restart: 10 ms}, "
+                           "{kind: instance_crash, replica: 0, at: 100000 s}]",
+                           "cluster.autoscale={min: 1, max: 2, metric: kv_usage, target: 0.5, "
+                           "cold_start: {}}"}});
+  const RunResult result = run(scenario);
+  const Summary summary = summarize(scenario, result);
+  const Json json = Json::parse(summary_json(summary));
+  REQUIRE(json["faults"].size() == 2);
+  CHECK(json["faults"][0]["kind"] == "instance_crash");
+  CHECK(json["faults"][0]["at_s"] == 0.001);
+  CHECK(json["faults"][0]["happened"] == true);
+  CHECK(json["faults"][1]["happened"] == false);
+  CHECK(json["fleet"]["most_replicas"] == 1);
+  CHECK(json["fleet"]["sizes"][0]["serving"] == 1);
+  CHECK_THAT(console_text(summary),
+             Contains("faults: 1 of 2 happened") && Contains("fleet: 1.000 replicas in the mean"));
+}
+
 TEST_CASE("the digest of the configuration is that of its resolved text", "[report]") {
   Scenario scenario = small();
   const RunResult result = run(scenario);

@@ -197,7 +197,24 @@ TEST_CASE("queue depths are compared instant by instant", "[validate]") {
   CHECK(c.figures[5].second == 0.5);
 }
 
-TEST_CASE("of a file of runs one can be chosen, and others than vLLM's are refused", "[validate]") {
+TEST_CASE("DistServe's runs name the replicas that prefill and those that decode", "[validate]") {
+  const Scratch folder;
+  write_file(folder / "runs.csv",
+             "run,arrival_s,prompt_tokens,output_tokens,ttft_ms,tpot_ms,e2e_ms\n"
+             "distserve-c21d11-1-1,0,100,10,50,30,320\n"
+             "distserve-c21d12-1-1,0,100,10,50,30,320\n");
+  const Comparison all = compare_requests(folder / "runs.csv", std::nullopt);
+  for (const Row& row : all.rows) {
+    CHECK(row.predicted.has_value() == (row.group == "distserve-c21d11-1-1"));
+    if (!row.predicted) CHECK_THAT(row.refused, Catch::Contains("pipelines is not modelled"));
+  }
+  // 100 tokens on two A100 with the host's 8 ms, then a step of a lone decode for each token.
+  CHECK_THAT(*all.rows.front().predicted, Catch::WithinAbs(25.0, 10.0));
+}
+
+TEST_CASE(
+    "of a file of runs one can be chosen, and those whose servers it does not state are refused",
+    "[validate]") {
   const Scratch folder;
   write_file(folder / "runs.csv",
              "run,arrival_s,prompt_tokens,output_tokens,ttft_ms,tpot_ms,e2e_ms\n"

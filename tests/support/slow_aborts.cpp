@@ -1,0 +1,33 @@
+// Requests of the slow engine whose clients have given them up.
+#include <algorithm>
+
+#include "tests/support/slow_replica.hpp"
+
+namespace tokenline::test {
+
+void SlowReplica::abandon(const SlowSequencePtr& sequence, bool abort) {
+  sequence->abandoned = true;
+  sequence->aborted = abort;
+  if (!up_) let_go_of_aborted();  // The host looks at it before it has started.
+}
+
+/// What has a step under way stays until that has ended.
+bool SlowReplica::may_go(const SlowBatch& batch, const SlowSequence& sequence) const {
+  if (!sequence.aborted || sequence.finished() || sequence.under_way()) return false;
+  return sequence.partial() || !batch.step;
+}
+
+void SlowReplica::let_go_of_aborted() {
+  world_.run.counts.aborts_waiting += static_cast<std::int64_t>(
+      std::erase_if(waiting_, [](const auto& sequence) { return sequence->aborted; }));
+  for (SlowBatch& batch : batches_) {
+    const auto leaves = [&](const SlowSequencePtr& s) { return may_go(batch, *s); };
+    for (const auto& sequence : batch.running)
+      if (leaves(sequence)) pool_.release(sequence->came);
+    const auto gone = std::erase_if(batch.running, leaves);
+    world_.run.counts.aborts_running += static_cast<std::int64_t>(gone);
+    if (gone > 0 && !batch.step) drop_finished(batch);
+  }
+}
+
+}  // namespace tokenline::test
