@@ -84,11 +84,14 @@ AuditCheck kv_conserved(const AuditInput& input, const Totals& t) {
       over(input, &InstanceStats::prefilled_tokens) + over(input, &InstanceStats::decoded_tokens);
   const std::int64_t thrown_away = over(input, &InstanceStats::recomputed_tokens);
   const std::int64_t lost = over(input, &InstanceStats::lost_kv_tokens);
-  return {.id = "A3",
-          .name = "KV entries are conserved",
-          .passed = written == t.kv_tokens + thrown_away + lost,
-          .details = fmt::format("{} written, {} needed, {} preempted, {} lost in crashes{}",
-                                 written, t.kv_tokens, thrown_away, lost, and_given_up(input))};
+  const std::int64_t found = over(input, &InstanceStats::hit_tokens);
+  const std::string cached = found > 0 ? fmt::format(", {} found in the prefix cache", found) : "";
+  return {
+      .id = "A3",
+      .name = "KV entries are conserved",
+      .passed = written + found == t.kv_tokens + thrown_away + lost,
+      .details = fmt::format("{} written, {} needed, {} preempted, {} lost in crashes{}{}", written,
+                             t.kv_tokens, thrown_away, lost, and_given_up(input), cached)};
 }
 
 AuditCheck blocks_conserved(const AuditInput& input) {
@@ -174,8 +177,35 @@ AuditCheck gaps_counted(const AuditInput& input, const Totals& t) {
           .details = fmt::format("{} counted, {} between delivered tokens", counted, t.gaps)};
 }
 
-AuditCheck transfers_conserved(const TransferCounts& t) {
+bool has_cache(const AuditInput& input) {
+  return std::ranges::any_of(input.instances,
+                             [](const AuditedInstance& i) { return i.cache.has_value(); });
+}
+
+AuditCheck cached_blocks_conserved(const AuditInput& input) {
+  std::int64_t blocks = 0;
+  PrefixCache::Census sum;
+  bool passed = true;
+  for (const AuditedInstance& instance : input.instances) {
+    if (!instance.cache) continue;
+    const CacheAudit& cache = *instance.cache;
+    blocks += cache.blocks;
+    sum.blank += cache.census.blank;
+    sum.cached += cache.census.cached;
+    sum.referenced += cache.census.referenced;
+    // At the end of a run every block in use would be one that a sequence still holds.
+    passed = passed && cache.census.referenced == cache.used &&
+             cache.census.blank + cache.census.cached + cache.census.referenced == cache.blocks;
+  }
   return {.id = "A11",
+          .name = "blocks of the prefix cache are conserved",
+          .passed = passed,
+          .details = fmt::format("{} blank, {} cached, {} held of {}", sum.blank, sum.cached,
+                                 sum.referenced, blocks)};
+}
+
+AuditCheck transfers_conserved(const TransferCounts& t) {
+  return {.id = "A12",
           .name = "KV that is sent arrives",
           .passed = t.left == 0 && t.begun == t.landed + t.cancelled &&
                     t.flows.begun == t.flows.delivered + t.flows.cancelled &&
@@ -201,6 +231,7 @@ AuditReport audit(const AuditInput& input) {
                    memory_bounded(input),
                    time_bounded(input),
                    gaps_counted(input, t)};
+  if (has_cache(input)) report.checks.push_back(cached_blocks_conserved(input));
   if (input.transfers) report.checks.push_back(transfers_conserved(*input.transfers));
   report.passed = std::ranges::all_of(report.checks, &AuditCheck::passed);
   return report;

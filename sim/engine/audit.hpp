@@ -7,6 +7,7 @@
 
 #include "sim/base/time.hpp"
 #include "sim/engine/instance_stats.hpp"
+#include "sim/engine/prefix_cache.hpp"
 #include "sim/engine/request_log.hpp"
 #include "sim/engine/transfer_counts.hpp"
 #include "sim/stats/int128.hpp"
@@ -26,6 +27,13 @@ struct AuditReport {
   std::vector<AuditCheck> checks;
 };
 
+/// The blocks of an instance's pool where requests may begin alike.
+struct CacheAudit {
+  std::int64_t blocks = 0;
+  std::int64_t used = 0;  ///< By the pool's own count.
+  PrefixCache::Census census;
+};
+
 /// What an audit needs of one instance at the end of a run.
 struct AuditedInstance {
   InstanceStats stats;
@@ -33,6 +41,7 @@ struct AuditedInstance {
   std::int64_t blocks_released = 0;
   std::int64_t outstanding = 0;
   Bytes hbm_capacity;
+  std::optional<CacheAudit> cache;  ///< None where requests do not begin alike.
 };
 
 /// What an audit compares, gathered independently of the records where it can be.

@@ -17,6 +17,13 @@ QueueSetup queue_setup(const Scenario& scenario, const EngineConfig& engine) {
   return setup;
 }
 
+std::optional<CacheAudit> cache_of(const Instance& instance) {
+  if (instance.cache() == nullptr) return {};
+  return CacheAudit{.blocks = instance.pool().total(),
+                    .used = instance.pool().used(),
+                    .census = instance.cache()->census()};
+}
+
 }  // namespace
 
 Cluster::Cluster(Scenario& scenario) : scenario_(scenario) {
@@ -55,6 +62,7 @@ void Cluster::add_replicas(const Pool& pool, const Policies& policies) {
 
 void Cluster::add_replica(const Pool& pool, const Policies& policies) {
   const bool hands_over = pool.role == PoolRole::prefill;
+  const bool alike = pool.engine.enable_prefix_caching && begin_alike(scenario_.traffic);
   pools_.push_back(&pool);
   instances_.push_back(std::make_unique<Instance>(Instance::Wiring{
       .simulation = simulation_,
@@ -65,6 +73,7 @@ void Cluster::add_replica(const Pool& pool, const Policies& policies) {
       .memory = pool.stage_memory,
       .scheduler = policies.scheduler.at(pool.engine.scheduler).make(),
       .speculation = scenario_.speculation ? &*scenario_.speculation : nullptr,
+      .shared = alike ? &scenario_.traffic : nullptr,
       .seed = scenario_.seed,
       .queue =
           policies.queue.at(pool.engine.queue_policy).make(queue_setup(scenario_, pool.engine)),
@@ -125,7 +134,8 @@ RunResult Cluster::run(std::span<const TimePoint> probes) {
                                 .whole = last[i],
                                 .measured = to.since(from),
                                 .measured_from = from.as_of,
-                                .kv_blocks = instances_[i]->pool().total()});
+                                .kv_blocks = instances_[i]->pool().total(),
+                                .prefix_cache = instances_[i]->cache() != nullptr});
   }
   for (FaultResult& fault : faults_)
     if (fault.fault.kind == FaultKind::straggler)
@@ -169,6 +179,7 @@ void Cluster::arrive(std::size_t source, const traffic::Arrival& arrival) {
   record.class_number = class_counts_[arrival.class_index]++;
   record.source = static_cast<std::uint32_t>(source);
   record.session = arrival.session;
+  if (instances_.front()->cache() != nullptr) log_.cached_tokens.push_back(0);
   if (const auto& window = scenario_.measure)
     record.measured = arrival.when >= window->from && (!window->to || arrival.when < *window->to);
   ++offered_;
@@ -229,8 +240,16 @@ bool Cluster::admits(const RequestRecord& record) {
 }
 
 std::uint32_t Cluster::choose(Router& router, std::uint32_t request) {
-  const std::size_t chosen =
-      router.route({.id = request, .prompt_tokens = log_.records[request].prompt_tokens}, views_);
+  const RequestRecord& record = log_.records[request];
+  if (router.asks_for_prefixes())
+    for (std::size_t i = 0; i < views_.size(); ++i)
+      views_[i].cached_tokens = instances_[candidates_[i]]->cached_tokens(request);
+  const std::size_t chosen = router.route(
+      {.id = request,
+       .prompt_tokens = record.prompt_tokens,
+       .session =
+           conversation_of(scenario_.traffic.sources[record.source]->content(record.session))},
+      views_);
   TOKENLINE_CHECK(chosen < candidates_.size(), "router '{}' chose {} of {} replicas",
                   scenario_.cluster.router, chosen, candidates_.size());
   return static_cast<std::uint32_t>(candidates_[chosen]);
@@ -335,7 +354,8 @@ AuditReport Cluster::audit_run() const {
                                .blocks_allocated = instances_[i]->pool().allocated(),
                                .blocks_released = instances_[i]->pool().released(),
                                .outstanding = instances_[i]->outstanding(),
-                               .hbm_capacity = pools_[i]->memory.capacity});
+                               .hbm_capacity = pools_[i]->memory.capacity,
+                               .cache = cache_of(*instances_[i])});
   if (transfers_ != nullptr) input.transfers = transfers_->counts();
   return audit(input);
 }

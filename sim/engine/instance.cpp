@@ -37,6 +37,10 @@ Instance::Instance(Wiring wiring)
   for (const std::int64_t own :
        models::stage_layers(layers, static_cast<std::int64_t>(cost_.stages())))
     layer_shares_.push_back(static_cast<double>(own) / static_cast<double>(layers));
+  if (wiring.shared != nullptr) {
+    shared_ = std::make_unique<SharedPrefixes>(pool_.total(), limits_.block_size, *wiring.shared);
+    pool_.queue_in(shared_->cache());
+  }
   if (wiring.speculation != nullptr) speculator_.emplace(*wiring.speculation, wiring.seed);
   std::iota(idle_.begin(), idle_.end(), 0U);
   // Before its first step an instance holds its weights, and its pool where that is reserved.
@@ -58,6 +62,7 @@ SequenceId Instance::enqueue(std::uint32_t request) {
   sequence.measured = record.measured;
   sequence.output_tokens = record.output_tokens;
   sequence.prefill_tokens = record.prompt_tokens;
+  if (shared_) shared_->begin(id, request, record);
   waiting_.push_back(id);
   ++outstanding_;
   sequence.since = simulation_.now();
@@ -280,7 +285,8 @@ ReplicaView Instance::view() const {
   std::int64_t queued = waiting_.tokens();
   if (partial_ != no_sequence)
     queued += store_[partial_].prefill_tokens - store_[partial_].scheduled;
-  return {.outstanding = outstanding_,
+  return {.index = index_,
+          .outstanding = outstanding_,
           .waiting = queue_length() + landing(),
           .queued_tokens = queued,
           .used_blocks = pool_.used(),

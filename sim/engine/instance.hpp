@@ -16,6 +16,7 @@
 #include "sim/engine/memory_plan.hpp"
 #include "sim/engine/micro_batch.hpp"
 #include "sim/engine/request_log.hpp"
+#include "sim/engine/shared_prefixes.hpp"
 #include "sim/engine/speculation.hpp"
 #include "sim/engine/waiting_queue.hpp"
 #include "sim/kernel/simulation.hpp"
@@ -37,6 +38,7 @@ class Instance final : private SchedulerView {
     const std::vector<MemoryPlan>& memory;  ///< By stage.
     std::unique_ptr<Scheduler> scheduler;
     const SpeculationConfig* speculation;  ///< Null without.
+    const traffic::Traffic* shared;        ///< Null where requests do not begin alike.
     std::uint64_t seed;
     std::unique_ptr<RequestQueue> queue;  ///< Null for the order in which requests come.
     const std::vector<Fault>& faults;
@@ -81,9 +83,15 @@ class Instance final : private SchedulerView {
   [[nodiscard]] bool up() const { return !down_; }
   /// What a router may know of it now.
   [[nodiscard]] ReplicaView view() const;
+  /// Tokens of the prompt of a request that is to be routed which are here.
+  [[nodiscard]] std::int64_t cached_tokens(std::uint32_t request) const {
+    return shared_ ? shared_->count_cached(request, log_.records[request]) : 0;
+  }
   /// Counters up to the end of the last step or restart under way, or up to now without one.
   [[nodiscard]] InstanceStats stats() const;
   [[nodiscard]] const KvPool& pool() const { return pool_; }
+  /// Null where requests do not begin alike.
+  [[nodiscard]] const PrefixCache* cache() const { return shared_ ? &shared_->cache() : nullptr; }
   /// Sequences in all batches, and requests in the queue.
   [[nodiscard]] std::int64_t in_batches() const { return running_count_ + held_count_; }
   [[nodiscard]] std::int64_t queue_length() const {
@@ -129,15 +137,16 @@ class Instance final : private SchedulerView {
     return store_[waiting_[static_cast<std::size_t>(i)]].prefill_tokens;
   }
   [[nodiscard]] std::int64_t waiting_cached_tokens(std::int64_t i,
-                                                   std::int64_t taken) const override {
-    const SequenceId id = waiting_[static_cast<std::size_t>(i)];
-    return store_[id].preempted ? pool_.kept(id, taken) * limits_.block_size : 0;
+                                                   std::int64_t taken) const override;
+  [[nodiscard]] std::int64_t waiting_held_blocks(std::int64_t i) const override {
+    return shared_ ? shared_->held_by_others(waiting_[static_cast<std::size_t>(i)]) : 0;
   }
   [[nodiscard]] std::int64_t waiting_final_tokens(std::int64_t i) const override {
     return final_tokens(store_[waiting_[static_cast<std::size_t>(i)]]);
   }
   [[nodiscard]] std::int64_t blocks_to_come() const override {
-    return final_blocks_ - (pool_.used() - held_blocks_);
+    const std::int64_t extra = shared_ ? shared_->cache().extra_references() : 0;
+    return final_blocks_ - (pool_.used() + extra - held_blocks_);
   }
   [[nodiscard]] RunningView running_from_back(std::int64_t i) const override;
 
@@ -196,6 +205,8 @@ class Instance final : private SchedulerView {
   void apply_plan();
   void preempt_last();
   void release_preempted(SequenceId id);
+  void release_blocks(const Sequence& sequence, SequenceId id);
+  [[nodiscard]] std::int64_t find_again(const Sequence& sequence, SequenceId id);
   void continue_partial_here(std::int64_t tokens);
   void admit(std::int64_t tokens);
   void add_piece(SequenceId id, std::int64_t tokens);
@@ -251,6 +262,7 @@ class Instance final : private SchedulerView {
 
   SequenceStore store_;
   KvPool pool_;
+  std::unique_ptr<SharedPrefixes> shared_;  ///< Null where requests do not begin alike.
   std::vector<MicroBatch> micro_batches_;
   WaitingQueue waiting_;
   /// The first so many of `waiting_` are there for the scheduler: before a decision those that it

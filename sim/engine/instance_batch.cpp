@@ -15,14 +15,32 @@ std::optional<PartialPrefill> Instance::partial() const {
 
 RunningView Instance::running_from_back(std::int64_t i) const {
   SequenceId id = here().running.back();
+  const bool first = i == 0;
   if (partial_goes_first()) {
-    if (i == 0) id = partial_;
+    if (first) id = partial_;
     --i;
   }
   for (; i > 0; --i) id = store_[id].running.previous;
-  if (id == partial_) return {.blocks = limits_.blocks(store_[id].stored), .growth = 0};
-  return {.blocks = limits_.blocks(here().decoding.stored(id)),
-          .growth = here().decoding.growth(id, tokens_per_decode())};
+  const bool decodes = id != partial_;
+  const std::int64_t stored = decodes ? here().decoding.stored(id) : store_[id].stored;
+  return {.blocks = shared_ ? shared_->would_free(id, stored, first) : limits_.blocks(stored),
+          .growth = decodes ? here().decoding.growth(id, tokens_per_decode()) : 0};
+}
+
+std::int64_t Instance::waiting_cached_tokens(std::int64_t i, std::int64_t taken) const {
+  const SequenceId id = waiting_[static_cast<std::size_t>(i)];
+  const Sequence& sequence = store_[id];
+  if (!shared_) return sequence.preempted ? pool_.kept(id, taken) * limits_.block_size : 0;
+  // The engine finds what it has scheduled before in the same step, and not what that took.
+  if (i > 0) {
+    const SequenceId before = waiting_[static_cast<std::size_t>(i - 1)];
+    (void)shared_->take_found(before);
+    shared_->publish(before, shared_->found(before) + plan_.admissions.back());
+  } else if (plan_.partial_tokens > 0) {
+    shared_->publish(partial_, store_[partial_].scheduled + plan_.partial_tokens);
+  }
+  shared_->cache().hand_out_ahead(taken);
+  return shared_->look_up(id, sequence.prefill_tokens, sequence.preempted);
 }
 
 void Instance::apply_plan() {
@@ -35,6 +53,7 @@ void Instance::apply_plan() {
     partial_starved_ = true;
   first_admissions_ = 0;
   for (const std::int64_t tokens : plan_.admissions) admit(tokens);
+  TOKENLINE_CHECK(!shared_ || shared_->cache().settled(), "a step took fewer blocks than planned");
   stats_.peak_running = std::max(stats_.peak_running, in_batches());
 }
 
@@ -71,6 +90,11 @@ void Instance::preempt_last() {
 
 void Instance::release_preempted(SequenceId id) {
   const std::int64_t stored = store_[id].stored;
+  if (shared_) {
+    pool_.count_freed(shared_->release(id, stored, true));
+    stats_.recomputed_tokens += stored;
+    return;
+  }
   // Only a full block can be found again, as in vLLM; its tokens are lost when others take it.
   const std::int64_t full = config_.enable_prefix_caching ? stored / limits_.block_size : 0;
   pool_.release(limits_.blocks(stored) - full);
@@ -94,12 +118,11 @@ void Instance::admit(std::int64_t tokens) {
   const SequenceId id = waiting_.pop_front();
   --visible_;
   Sequence& sequence = store_[id];
+  sequence.stored = find_again(sequence, id);
+  sequence.scheduled = sequence.stored;
+  prefilling_stored_ += sequence.stored;
   if (sequence.preempted) {
     record(sequence).parts[Part::preempted] += simulation_.now() - sequence.since;
-    sequence.stored = pool_.take_back(id) * limits_.block_size;
-    sequence.scheduled = sequence.stored;
-    record(sequence).recomputed_tokens -= sequence.stored;
-    prefilling_stored_ += sequence.stored;
   } else {
     end_waiting(sequence);
     ++first_admissions_;
@@ -112,6 +135,28 @@ void Instance::admit(std::int64_t tokens) {
   add_piece(id, tokens);
 }
 
+std::int64_t Instance::find_again(const Sequence& sequence, SequenceId id) {
+  if (!shared_) {
+    if (!sequence.preempted) return 0;
+    const std::int64_t own = pool_.take_back(id) * limits_.block_size;
+    record(sequence).recomputed_tokens -= own;
+    return own;
+  }
+  pool_.count_taken(shared_->take_found(id));
+  const std::int64_t found = shared_->found(id);
+  if (sequence.preempted) {
+    const std::int64_t own = std::min(found, shared_->given_up(id));
+    record(sequence).recomputed_tokens -= own;
+    stats_.recomputed_tokens -= own;
+    stats_.hit_tokens += found - own;
+  } else {
+    stats_.queried_tokens += sequence.prefill_tokens;
+    stats_.hit_tokens += found;
+    log_.cached_tokens[sequence.request] = found;
+  }
+  return found;
+}
+
 void Instance::add_piece(SequenceId id, std::int64_t tokens) {
   Sequence& sequence = store_[id];
   TOKENLINE_CHECK(tokens >= 1 && sequence.scheduled + tokens <= sequence.prefill_tokens,
@@ -119,6 +164,7 @@ void Instance::add_piece(SequenceId id, std::int64_t tokens) {
                   sequence.prefill_tokens);
   const hw::Chunk chunk{.new_tokens = tokens, .past_tokens = sequence.scheduled};
   sequence.scheduled += tokens;
+  if (shared_) shared_->publish(id, sequence.scheduled);
   ++sequence.under_way;
   prefilling_stored_ += tokens;
   const bool last = sequence.scheduled == sequence.prefill_tokens;
@@ -172,22 +218,32 @@ void Instance::complete(MicroBatch& batch, SequenceId id) {
   remove_running(id);
   if (scheduler_->holds_finished()) {
     batch.held.push_back(id);
+    if (shared_) shared_->publish(id, sequence.stored);
     batch.held_stored += sequence.stored;
     ++held_count_;
     held_blocks_ += limits_.blocks(sequence.stored);
   } else {
-    pool_.release(limits_.blocks(sequence.stored));
+    release_blocks(sequence, id);
     store_.destroy(id);
   }
   --outstanding_;
   if (!in_vain) listener_.completed(request_id);
 }
 
+void Instance::release_blocks(const Sequence& sequence, SequenceId id) {
+  if (shared_)
+    pool_.count_freed(shared_->release(id, sequence.stored, false));
+  else
+    pool_.release(limits_.blocks(sequence.stored));
+}
+
 void Instance::release_held(MicroBatch& batch) {
+  // Which blocks are overwritten first: in order of admission, as where all finish at once.
+  if (shared_)
+    std::ranges::sort(batch.held, {}, [this](SequenceId id) { return store_[id].order; });
   for (const SequenceId id : batch.held) {
-    const std::int64_t blocks = limits_.blocks(store_[id].stored);
-    pool_.release(blocks);
-    held_blocks_ -= blocks;
+    release_blocks(store_[id], id);
+    held_blocks_ -= limits_.blocks(store_[id].stored);
     --held_count_;
     store_.destroy(id);
   }

@@ -198,6 +198,8 @@ void Instance::count_step(const Passage& passage) {
   stats_.waiting_seconds += seconds * static_cast<double>(queue_length());
   stats_.kv_allocated_seconds += seconds * static_cast<double>(pool_.used() * limits_.block_size);
   std::int64_t stored = prefilling_stored_ + parked_stored_;
+  // A block that several hold stores its tokens once.
+  if (shared_) stored -= shared_->cache().extra_references() * limits_.block_size;
   for (const MicroBatch& batch : micro_batches_)
     stored += batch.decoding.stored() + batch.held_stored +
               (batch.end > simulation_.now() && batch.decodes ? batch.decoding.size() : 0);

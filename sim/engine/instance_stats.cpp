@@ -18,6 +18,8 @@ InstanceStats InstanceStats::since(const InstanceStats& earlier) const {
   d.prefilled_tokens -= earlier.prefilled_tokens;
   d.recomputed_tokens -= earlier.recomputed_tokens;
   d.decoded_tokens -= earlier.decoded_tokens;
+  d.queried_tokens -= earlier.queried_tokens;
+  d.hit_tokens -= earlier.hit_tokens;
   d.lost_kv_tokens -= earlier.lost_kv_tokens;
   d.emitted_tokens -= earlier.emitted_tokens;
   d.discarded_tokens -= earlier.discarded_tokens;

@@ -26,21 +26,26 @@ struct InstanceStats {
   std::int64_t prefilled_tokens = 0;   ///< Prompt tokens computed, repeats included.
   std::int64_t recomputed_tokens = 0;  ///< KV entries lost in preemptions: not found again.
   std::int64_t decoded_tokens = 0;     ///< KV entries written by decode steps.
-  std::int64_t lost_kv_tokens = 0;     ///< KV entries lost in crashes, or of requests given up.
-  std::int64_t emitted_tokens = 0;     ///< Output tokens produced, of lost attempts too.
-  std::int64_t discarded_tokens = 0;   ///< Output tokens of attempts lost in a crash or given up.
-  std::int64_t abandoned = 0;          ///< Requests that their clients gave up here,
-  std::int64_t aborts = 0;             ///< of which so many were let go before their end.
-  std::int64_t passes = 0;             ///< Passes that verified drafts, by sequence,
-  std::int64_t pass_tokens = 0;        ///< tokens that they emitted,
-  std::int64_t drafted_tokens = 0;     ///< draft tokens,
-  std::int64_t tested_tokens = 0;      ///< of which the verification got to so many
-  std::int64_t accepted_tokens = 0;    ///< and accepted so many.
-  std::int64_t breaker_trips = 0;      ///< Times that the breaker of speculation opened.
-  double running_seconds = 0.0;        ///< ∫ running sequences dt.
-  double waiting_seconds = 0.0;        ///< ∫ waiting requests dt at step boundaries.
-  double kv_allocated_seconds = 0.0;   ///< ∫ tokens that the allocated blocks could hold dt.
-  double kv_stored_seconds = 0.0;      ///< ∫ tokens that they hold dt.
+  /// Where requests may begin alike: prompt tokens looked up when a request runs for the first
+  /// time, and those of them that were there (and what a preempted one found beyond what it gave
+  /// up).
+  std::int64_t queried_tokens = 0;
+  std::int64_t hit_tokens = 0;
+  std::int64_t lost_kv_tokens = 0;    ///< KV entries lost in crashes, or of requests given up.
+  std::int64_t emitted_tokens = 0;    ///< Output tokens produced, of lost attempts too.
+  std::int64_t discarded_tokens = 0;  ///< Output tokens of attempts lost in a crash or given up.
+  std::int64_t abandoned = 0;         ///< Requests that their clients gave up here,
+  std::int64_t aborts = 0;            ///< of which so many were let go before their end.
+  std::int64_t passes = 0;            ///< Passes that verified drafts, by sequence,
+  std::int64_t pass_tokens = 0;       ///< tokens that they emitted,
+  std::int64_t drafted_tokens = 0;    ///< draft tokens,
+  std::int64_t tested_tokens = 0;     ///< of which the verification got to so many
+  std::int64_t accepted_tokens = 0;   ///< and accepted so many.
+  std::int64_t breaker_trips = 0;     ///< Times that the breaker of speculation opened.
+  double running_seconds = 0.0;       ///< ∫ running sequences dt.
+  double waiting_seconds = 0.0;       ///< ∫ waiting requests dt at step boundaries.
+  double kv_allocated_seconds = 0.0;  ///< ∫ tokens that the allocated blocks could hold dt.
+  double kv_stored_seconds = 0.0;     ///< ∫ tokens that they hold dt.
   // Peaks.
   std::int64_t peak_running = 0;
   std::int64_t peak_waiting = 0;

@@ -35,9 +35,7 @@ std::int64_t KvPool::take_back(SequenceId owner) {
     in_kept_ -= blank;
   else
     next->blank += blank;
-  free_ -= blocks;
-  allocated_ += blocks;
-  peak_used_ = std::max(peak_used_, used());
+  count_taken(blocks);
   return blocks;
 }
 
@@ -72,6 +70,7 @@ void KvPool::clear() {
   kept_.clear();
   in_kept_ = 0;
   release(used());
+  if (cache_ != nullptr) cache_->clear();
 }
 
 }  // namespace tokenline

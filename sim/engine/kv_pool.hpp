@@ -5,6 +5,7 @@
 #include <deque>
 
 #include "sim/base/check.hpp"
+#include "sim/engine/prefix_cache.hpp"
 #include "sim/engine/sequence.hpp"
 
 namespace tokenline {
@@ -12,22 +13,35 @@ namespace tokenline {
 /// The KV blocks of one instance, by count: which block a sequence gets never matters, but for
 /// those whose contents a preempted sequence may find again. Free blocks form a queue: they are
 /// handed out from its head and return to its tail. The pool with block ids, which this one must
-/// agree with, is calib/reference/paged_pool.
+/// agree with, is calib/reference/paged_pool. Where requests may begin alike the queue is that of a
+/// PrefixCache, and only the counts are here.
 class KvPool {
  public:
   explicit KvPool(std::int64_t blocks) : total_(blocks), free_(blocks) {}
+
+  /// The queue is `cache` from now on, which is of the same size and outlives the pool's use.
+  void queue_in(PrefixCache& cache) { cache_ = &cache; }
 
   void allocate(std::int64_t blocks) {
     TOKENLINE_CHECK(blocks >= 0 && blocks <= free_, "{} KV blocks taken of {} free ones", blocks,
                     free_);
     if (!kept_.empty()) overwrite(blocks);
-    free_ -= blocks;
-    allocated_ += blocks;
-    peak_used_ = std::max(peak_used_, used());
+    if (cache_ != nullptr) cache_->hand_out(blocks);
+    count_taken(blocks);
   }
   void release(std::int64_t blocks) {
     TOKENLINE_CHECK(blocks >= 0 && blocks <= used(), "{} KV blocks freed of {} used ones", blocks,
                     used());
+    if (cache_ != nullptr) cache_->give_back(blocks);
+    count_freed(blocks);
+  }
+  /// Blocks that left the cache's queue, or came to it, by what they hold.
+  void count_taken(std::int64_t blocks) {
+    free_ -= blocks;
+    allocated_ += blocks;
+    peak_used_ = std::max(peak_used_, used());
+  }
+  void count_freed(std::int64_t blocks) {
     free_ += blocks;
     released_ += blocks;
   }
@@ -64,6 +78,7 @@ class KvPool {
   };
   void overwrite(std::int64_t blocks);
 
+  PrefixCache* cache_ = nullptr;
   std::int64_t total_;
   std::int64_t free_;
   std::deque<Kept> kept_;     ///< From the head of the queue; behind the last all is blank.

@@ -20,6 +20,9 @@ using RequestRecords = boost::container::deque<
 struct RequestLog {
   RequestRecords records;
   std::vector<stats::Histogram> token_gaps;
+  /// By request: prompt tokens that its last attempt found in the prefix cache when it first ran.
+  /// Empty where requests do not begin alike.
+  std::vector<std::int64_t> cached_tokens;
 };
 
 /// A piece of a prompt in a step that has begun.

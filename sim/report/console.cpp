@@ -116,10 +116,20 @@ std::string class_table(const Summary& summary) {
   return table.text();
 }
 
+bool has_prefix_cache(const Summary& summary) {
+  return std::ranges::any_of(summary.instances, [](const InstanceSummary& i) {
+    return i.figures.find("prefix_cache_hit_rate") != nullptr;
+  });
+}
+
 std::string instance_table(const Summary& summary) {
   TextTable table(2);
-  table.row({"instance", "gpu", "busy", "FLOPs", "HBM bw", "KV peak", "KV waste", "HBM peak",
-             "running", "waiting", "preempted", "restarts"});
+  std::vector<std::string> titles{"instance", "gpu",     "busy",      "FLOPs",
+                                  "HBM bw",   "KV peak", "KV waste",  "HBM peak",
+                                  "running",  "waiting", "preempted", "restarts"};
+  const bool cached = has_prefix_cache(summary);
+  if (cached) titles.emplace_back("KV hits");
+  table.row(std::move(titles));
   for (const InstanceSummary& i : summary.instances) {
     std::vector<std::string> cells{i.name,
                                    fmt::format("{} x {}", text_of(i.figures, "gpus"), i.gpu)};
@@ -129,6 +139,7 @@ std::string instance_table(const Summary& summary) {
       cells.push_back(percent_of(i.figures, key));
     for (const std::string_view key : {"mean_running", "mean_waiting", "preemptions", "restarts"})
       cells.push_back(text_of(i.figures, key));
+    if (cached) cells.push_back(percent_of(i.figures, "prefix_cache_hit_rate"));
     table.row(std::move(cells));
   }
   return table.text();

@@ -57,6 +57,8 @@ void add_row(Buffer& row, std::size_t id, const RequestRecord& r, const RunResul
     add_s(row, r.finish);
   fmt::format_to(std::back_inserter(row), ",{},{},{}", r.preemptions, r.retries,
                  r.recomputed_tokens);
+  if (!run.log.cached_tokens.empty())
+    fmt::format_to(std::back_inserter(row), ",{}", run.log.cached_tokens[id]);
   if (completed) {
     for (std::size_t i = 0; i < ttft_part_count; ++i)
       add_ms(row, r.ttft_parts[static_cast<Part>(i)]);
@@ -69,10 +71,11 @@ void add_row(Buffer& row, std::size_t id, const RequestRecord& r, const RunResul
 
 }  // namespace
 
-std::string requests_csv_header() {
+std::string requests_csv_header(bool cached_tokens) {
   std::string header =
       "request_id,class,instance,outcome,arrival_s,prompt_tokens,output_tokens,ttft_ms,tpot_ms,"
       "e2el_ms,first_token_s,finish_s,preemptions,retries,recomputed_tokens";
+  if (cached_tokens) header += ",cached_tokens";
   for (std::size_t i = 0; i < ttft_part_count; ++i)
     header += fmt::format(",ttft_{}_ms", name(static_cast<Part>(i)));
   for (std::size_t i = 0; i < part_count; ++i)
@@ -83,7 +86,7 @@ std::string requests_csv_header() {
 void write_requests_csv(std::ostream& out, const RunResult& run) {
   constexpr std::size_t enough = 1U << 20U;
   Buffer rows;
-  add(rows, requests_csv_header() + "\n");
+  add(rows, requests_csv_header(!run.log.cached_tokens.empty()) + "\n");
   std::size_t id = 0;
   for (const RequestRecord& record : run.log.records) {
     add_row(rows, id++, record, run);

@@ -14,7 +14,7 @@ namespace tokenline::report {
 /// Readable as a trace of `format: csv`.
 void write_requests_csv(std::ostream& out, const RunResult& run);
 
-/// Its header, without line end.
-[[nodiscard]] std::string requests_csv_header();
+/// Its header, without line end; `cached_tokens` is a column where requests may begin alike.
+[[nodiscard]] std::string requests_csv_header(bool cached_tokens);
 
 }  // namespace tokenline::report

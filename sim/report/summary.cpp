@@ -112,6 +112,12 @@ InstanceSummary summarize_instance(const InstanceResult& instance,
   figures.count("peak_waiting", stats.peak_waiting);
   figures.count("preemptions", stats.preemptions);
   figures.count("recomputed_tokens", stats.recomputed_tokens);
+  if (instance.prefix_cache) {
+    figures.count("prefix_cache_queries", stats.queried_tokens);
+    figures.count("prefix_cache_hits", stats.hit_tokens);
+    figures.amount("prefix_cache_hit_rate", ratio(static_cast<double>(stats.hit_tokens),
+                                                  static_cast<double>(stats.queried_tokens)));
+  }
   figures.amount("tokens_per_pass",
                  ratio(static_cast<double>(stats.pass_tokens), static_cast<double>(stats.passes)));
   figures.amount("draft_acceptance_rate", ratio(static_cast<double>(stats.accepted_tokens),
@@ -129,7 +135,7 @@ InstanceSummary summarize_instance(const InstanceResult& instance,
 }
 
 std::vector<std::string> instance_figure_keys() {
-  return summarize_instance({}, {}).figures.keys();
+  return summarize_instance({.prefix_cache = true}, {}).figures.keys();
 }
 
 Figures summarize_fleet(const FleetResult& fleet, std::int64_t gpus, TimePoint end) {

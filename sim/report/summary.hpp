@@ -43,7 +43,7 @@ struct ReplicaHardware {
 [[nodiscard]] InstanceSummary summarize_instance(const InstanceResult& instance,
                                                  const ReplicaHardware& hardware);
 
-/// The keys of InstanceSummary::figures.
+/// The keys of InstanceSummary::figures, those of a prefix cache included.
 [[nodiscard]] std::vector<std::string> instance_figure_keys();
 
 /// What autoscaling came to, over the whole run. `gpus` share a replica.

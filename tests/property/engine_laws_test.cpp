@@ -33,6 +33,12 @@ RunResult run_text(const std::string& yaml, const std::vector<std::string>& over
   return run(scenario);
 }
 
+/// Whether a scenario says that requests do.
+bool begin_alike(const std::string& yaml) {
+  return yaml.find("shared_prefix:") != std::string::npos ||
+         yaml.find("session:") != std::string::npos;
+}
+
 template <class Condition>
 std::ptrdiff_t count(const RunResult& result, Condition condition) {
   return std::ranges::count_if(result.log.records, condition);
@@ -81,6 +87,7 @@ std::vector<std::pair<std::string, RequestRecord>> comparable(const RunResult& r
     const std::string name = result.classes[record.class_index].name;
     record.class_index = 0;
     record.source = 0;
+    record.session = 0;
     out.emplace_back(name, record);
   }
   return out;
@@ -152,7 +159,9 @@ TEST_CASE("with more replicas no request is lost or left over", "[engine]") {
               all);
       if (!may_crash) REQUIRE(count(result, lost) == 0);
       if (yaml.find("admission: ") == std::string::npos) REQUIRE(count(result, rejected) == 0);
-      REQUIRE(all == static_cast<std::ptrdiff_t>(run_text(yaml).log.records.size()));
+      // A conversation ends where an answer is lost.
+      if (yaml.find("session:") == std::string::npos)
+        REQUIRE(all == static_cast<std::ptrdiff_t>(run_text(yaml).log.records.size()));
     }
   });
 }
@@ -206,12 +215,15 @@ TEST_CASE(
 TEST_CASE("a run replayed from its own exported requests gives the same records", "[engine]") {
   int replayed = 0;
   for_scenarios(250, [&](const std::string& impatient) {
-    // A trace says nothing of patience, priorities and targets.
+    // A trace says nothing of patience, priorities, targets and conversations.
     const std::string yaml = without({"timeout: ", "retry: {"}, impatient);
-    for (const char* by_class :
-         {"queue_policy: priority", "queue_policy: earliest_deadline", "admission: shed_by_class"})
+    for (const char* by_class : {"queue_policy: priority", "queue_policy: earliest_deadline",
+                                 "admission: shed_by_class", "router: session_affinity"})
       if (yaml.find(by_class) != std::string::npos) return;
-    const RunResult original = run_text(yaml);
+    // Nor of what prompts begin with.
+    std::vector<std::string> overrides;
+    if (begin_alike(yaml)) overrides = {"engine.enable_prefix_caching=false"};
+    const RunResult original = run_text(yaml, overrides);
     // A client of a closed loop whose request is lost sends the next one between the retries of the
     // same crash; a trace knows the instant but not that order.
     if (count(original, lost) > 0) return;
@@ -219,7 +231,8 @@ TEST_CASE("a run replayed from its own exported requests gives the same records"
     const std::string trace = folder.write("trace.csv", as_trace(original));
     const RunResult replay =
         run_text(fmt::format("{}traffic:\n  replay:\n    trace: {{file: {}, format: csv}}\n",
-                             yaml.substr(0, yaml.find("traffic:\n")), trace));
+                             yaml.substr(0, yaml.find("traffic:\n")), trace),
+                 overrides);
     REQUIRE(comparable(replay) == comparable(original));
     REQUIRE(replay.end == original.end);
     ++replayed;
@@ -248,6 +261,7 @@ TEST_CASE("nothing is found again without a preemption, or in memory that is not
   std::ptrdiff_t seen = 0;
   for_scenarios(300, [&](const std::string& yaml) {
     const RunResult with = run_text(yaml, {"engine.enable_prefix_caching=true"});
+    if (begin_alike(yaml)) return;
     const bool contiguous = yaml.find("kv_layout: contiguous") != std::string::npos;
     if (!contiguous && over_instances(with, &InstanceStats::preemptions) > 0) return;
     ++seen;
@@ -255,7 +269,7 @@ TEST_CASE("nothing is found again without a preemption, or in memory that is not
     REQUIRE(with.log.records == without.log.records);
     REQUIRE(with.fingerprint == without.fingerprint);
   });
-  CHECK(seen > sample(100));
+  CHECK(seen > sample(60));
 }
 
 TEST_CASE("a fleet that comes and goes ends every request, whatever else goes wrong", "[engine]") {

@@ -21,6 +21,8 @@ struct Coverage {
   int preempted = 0;
   int found_again = 0;
   int found_in_part = 0;
+  int given = 0;
+  int shared = 0;
   int crashed = 0;
   int retried = 0;
   int lost = 0;
@@ -49,6 +51,8 @@ struct Coverage {
     preempted += run.counts.preemptions > 0;
     found_again += run.counts.found_again > 0;
     found_in_part += run.counts.found_in_part > 0;
+    given += run.counts.given > 0;
+    shared += run.counts.shared > 0;
     crashed += run.counts.crashes > 0;
     retried += any([](const auto& r) { return r.retries > 0 && r.outcome == Outcome::completed; });
     lost += any([](const auto& r) { return r.outcome == Outcome::lost_oom; });
@@ -100,6 +104,17 @@ void require_same_records(const RunResult& fast, const SlowRun& slow) {
     FAIL("request " << i << "\nfast: " << describe(fast.log.records[i])
                     << "\nslow: " << describe(slow.records[i]));
   }
+}
+
+/// What requests found in the prefix cache; a run that has none keeps no such numbers.
+void require_same_cached_tokens(const RunResult& fast, const SlowRun& slow) {
+  if (fast.log.cached_tokens.empty())
+    REQUIRE(std::ranges::count(slow.cached_tokens, 0) == std::ssize(slow.cached_tokens));
+  else
+    for (std::size_t i = 0; i < slow.cached_tokens.size(); ++i) {
+      CAPTURE(i, describe(slow.records[i]));
+      REQUIRE(fast.log.cached_tokens[i] == slow.cached_tokens[i]);
+    }
 }
 
 /// Count, mean, deviation and largest value of the engine's histogram come from integers, so a
@@ -154,6 +169,7 @@ TEST_CASE("the engine gives every request the record that walking every sequence
     Scenario for_slow = parse_scenario("random.yaml", yaml);
     const RunResult fast = run(for_fast);
     const SlowRun slow = run_slowly(for_slow);
+    require_same_cached_tokens(fast, slow);
     require_same_records(fast, slow);
     require_same_gaps(fast, slow);
     require_same_counters(fast, slow);
@@ -164,6 +180,8 @@ TEST_CASE("the engine gives every request the record that walking every sequence
   CHECK(coverage.preempted >= runs / 12);
   CHECK(coverage.found_again >= runs / 30);
   CHECK(coverage.found_in_part >= runs / 50);
+  CHECK(coverage.given >= runs / 6);
+  CHECK(coverage.shared >= runs / 8);
   CHECK(coverage.crashed >= runs / 10);
   CHECK(coverage.retried >= runs / 30);
   CHECK(coverage.lost >= runs / 20);

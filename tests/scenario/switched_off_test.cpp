@@ -41,14 +41,14 @@ void require_no_change(const std::string& text, const Overrides& switched_off) {
 TEST_CASE("a feature switched off gives the bytes of the feature absent", "[off]") {
   const std::string override_off = GENERATE(
       as<std::string>{}, "engine.preset=vllm-v1", "engine.watermark=0", "engine.kv_sizing=profiled",
-      "engine.kv_layout=paged", "engine.allow_long_max_model_len=true",
-      "engine.prefill_attention=fa3", "cluster.replicas=1", "cluster.router=round_robin",
-      "cluster.tensor_parallel_size=1", "cluster.context_parallel_size=1",
-      "cluster.network={node: hgx_h100}", "cluster.on_oom=lose", "cluster.max_retries=0",
-      "cluster.restart_delay=1 s", "traffic.chat.start=0 s", "traffic.chat.stop=1000 s",
-      "traffic.batch.slo={}", "traffic.batch.num_prompts=1000", "traffic.chat.priority=0",
-      "cluster.admission=unlimited", "engine.queue_policy=fcfs", "engine.queue_policy=priority",
-      "seed=42");
+      "engine.kv_layout=paged", "engine.enable_prefix_caching=true",
+      "engine.allow_long_max_model_len=true", "engine.prefill_attention=fa3", "cluster.replicas=1",
+      "cluster.router=round_robin", "cluster.tensor_parallel_size=1",
+      "cluster.context_parallel_size=1", "cluster.network={node: hgx_h100}", "cluster.on_oom=lose",
+      "cluster.max_retries=0", "cluster.restart_delay=1 s", "traffic.chat.start=0 s",
+      "traffic.chat.stop=1000 s", "traffic.batch.slo={}", "traffic.batch.num_prompts=1000",
+      "traffic.chat.priority=0", "cluster.admission=unlimited", "engine.queue_policy=fcfs",
+      "engine.queue_policy=priority", "seed=42");
   INFO(override_off);
   require_no_change(std::string(base), {override_off});
 }

@@ -138,17 +138,18 @@ std::string draw_lengths(Dice& dice, std::int64_t longest) {
   }
 }
 
-/// Clients that do not wait for ever.
-std::string draw_client(Dice& dice) {
+/// Clients that do not wait for ever, unless they must.
+std::string draw_client(Dice& dice, bool patient) {
   std::string yaml;
-  const std::string_view patience = dice.word({"", "", "", "", "timeout", "ttft_timeout", "both"});
+  const std::string_view drawn = dice.word({"", "timeout", "ttft_timeout", "both"});
+  const std::string_view patience = patient ? "" : drawn;
   if (patience == "ttft_timeout" || patience == "both")
     yaml += fmt::format("    ttft_timeout: {}\n", dice.word({"5 ms", "30 ms", "100 ms"}));
   if (patience == "timeout" || patience == "both")
     yaml += fmt::format("    timeout: {}\n", dice.word({"101 ms", "300 ms", "1 s"}));
   if (!patience.empty())
     yaml += fmt::format("    abort_on_timeout: {}\n", dice.one_in(3) ? "false" : "true");
-  if (!dice.one_in(2)) return yaml;
+  if (dice.one_in(4)) return yaml;
   const std::int64_t attempts = dice.between(2, 4);
   const std::string_view backoff = dice.word({"0 s", "0 s", "1 ms", "100 ms"});
   const std::string_view jitter = dice.word({"0", "0", "0.25", "1"});
@@ -159,9 +160,11 @@ std::string draw_client(Dice& dice) {
 }
 
 /// `tick` is shared by the classes, so that evenly spaced arrivals coincide.
-std::string draw_class(Dice& dice, std::int64_t index, std::int64_t tick, std::int64_t longest) {
+std::string draw_class(Dice& dice, std::int64_t index, std::int64_t tick, std::int64_t longest,
+                       bool alike) {
   std::string yaml;
-  switch (dice.between(0, 3)) {
+  const bool talks = alike && dice.one_in(4);
+  switch (dice.between(talks ? 1 : 0, 3)) {
     case 0:
       yaml = fmt::format("    arrival: {{process: closed_loop, max_concurrency: {}}}\n",
                          dice.between(1, 12));
@@ -176,14 +179,29 @@ std::string draw_class(Dice& dice, std::int64_t index, std::int64_t tick, std::i
       yaml = fmt::format("    arrival: {{process: gamma, burstiness: 0.05, rate: {}/s}}\n",
                          dice.between(5, 1000));
   }
-  yaml += draw_client(dice);
+  yaml += draw_client(dice, alike);
   if (dice.one_in(3)) yaml += fmt::format("    start: {} ms\n", dice.between(1, 20) * 10);
   // The first class is the most urgent one.
   yaml += fmt::format("    priority: {}\n", index == 0 ? -1 : dice.between(0, 1));
   // Why always: earliest_deadline wants one.
   yaml += fmt::format("    slo: {{ttft: {} ms}}\n", dice.among<std::int64_t>({1, 20, 500}));
+  const std::int64_t max_context = longest;
+  if (alike && !dice.one_in(3)) {
+    const std::int64_t prefix = dice.between(1, longest / 2);
+    longest -= prefix;
+    yaml +=
+        fmt::format("    shared_prefix: {{tokens: {}, groups: {}}}\n", prefix, dice.between(1, 3));
+  }
+  if (talks) {
+    yaml += fmt::format(
+        "    session: {{turns: {{distribution: uniform, min: 1, max: 4}}, think_time: {}, "
+        "max_context: {}, num_sessions: {}}}\n",
+        dice.word({"0 s", "10 ms", "1 s"}), max_context, dice.between(1, 16));
+    if (dice.one_in(2)) longest = std::max<std::int64_t>(2, longest / 4);
+  } else {
+    yaml += fmt::format("    num_prompts: {}\n", dice.between(1, 24));
+  }
   const std::int64_t prompt = dice.between(1, longest - 1);
-  yaml += fmt::format("    num_prompts: {}\n", dice.between(1, 24));
   yaml += fmt::format("    prompt_tokens: {}\n", draw_lengths(dice, prompt));
   yaml += fmt::format("    output_tokens: {}\n",
                       draw_lengths(dice, std::min<std::int64_t>(longest - prompt, 100)));
@@ -192,9 +210,11 @@ std::string draw_class(Dice& dice, std::int64_t index, std::int64_t tick, std::i
 
 std::string draw_traffic(Dice& dice, std::int64_t classes, std::int64_t longest) {
   const std::int64_t tick = dice.among<std::int64_t>({10, 100, 1000, 1'000'000'000});
+  // Either prompts may begin alike or clients may give up.
+  const bool alike = !dice.one_in(3);
   std::string yaml = "traffic:\n";
   for (std::int64_t i = 0; i < classes; ++i)
-    yaml += fmt::format("  class_{}:\n{}", i, draw_class(dice, i, tick, longest));
+    yaml += fmt::format("  class_{}:\n{}", i, draw_class(dice, i, tick, longest, alike));
   return yaml;
 }
 
@@ -256,8 +276,8 @@ std::string draw_head(Dice& dice, std::uint64_t seed, std::string_view model, st
   yaml += "cluster:\n";
   key("gpu", dice.word({"a100_sxm_80gb", "h100_sxm"}));
   key("replicas", replicas);
-  key("router",
-      dice.word({"least_outstanding", "round_robin", "power_of_two", "least_kv", "slo_aware"}));
+  key("router", dice.word({"least_outstanding", "round_robin", "power_of_two", "least_kv",
+                           "slo_aware", "prefix_affinity", "session_affinity"}));
   key("pipeline_parallel_size", stages);
   key("restart_delay", dice.word({"1 ms", "10 ms", "100 ms", "1 s"}));
   key("on_oom", dice.one_in(5) ? "lose" : "retry");

@@ -71,6 +71,7 @@ class SlowCluster {
     record.class_number = static_cast<std::uint32_t>(
         std::ranges::count(run_.records, record.class_index, &RequestRecord::class_index));
     run_.records.push_back(record);
+    run_.cached_tokens.push_back(0);
     attempts_.push_back({.left = scenario_.traffic.classes[record.class_index].client.attempts});
     send(static_cast<std::uint32_t>(run_.records.size() - 1));
   }
@@ -184,9 +185,15 @@ class SlowCluster {
   }
 
   void route(std::uint32_t request, const std::vector<std::size_t>& candidates) {
-    const RouteRequest asked{.id = request, .prompt_tokens = run_.records[request].prompt_tokens};
+    const RequestRecord& record = run_.records[request];
+    RouteRequest asked{.id = request, .prompt_tokens = record.prompt_tokens};
+    for (const auto& run : scenario_.traffic.sources[record.source]->content(record.session))
+      if (run.tokens == traffic::ContentRun::endless) asked.session = run.id;
+    std::vector<ReplicaView> seen = views(candidates);
+    for (std::size_t i = 0; i < candidates.size(); ++i)
+      seen[i].cached_tokens = replicas_[candidates[i]]->cached_tokens(request);
     attempts_[request].sequence =
-        replicas_[candidates[router_->route(asked, views(candidates))]]->enqueue(request);
+        replicas_[candidates[router_->route(asked, seen)]]->enqueue(request);
   }
 
   void crashed(std::uint32_t request, Outcome loss) {

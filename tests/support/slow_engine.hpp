@@ -14,6 +14,8 @@ struct SlowCounts {
   std::int64_t preemptions = 0;
   std::int64_t found_again = 0;    ///< Admissions that found blocks of theirs still free,
   std::int64_t found_in_part = 0;  ///< and not all of them.
+  std::int64_t given = 0;          ///< Admissions for the first time that found what others stored,
+  std::int64_t shared = 0;         ///< and of those, ones that found blocks in use.
   std::int64_t crashes = 0;
   std::int64_t held_rows = 0;       ///< Finished rows in decode steps.
   std::int64_t partial_pieces = 0;  ///< Pieces of prompts that did not end them.
@@ -35,6 +37,7 @@ struct SlowCounts {
 struct SlowRun {
   std::vector<RequestRecord> records;             ///< By request id.
   std::vector<std::vector<Duration>> token_gaps;  ///< By class, of measured requests.
+  std::vector<std::int64_t> cached_tokens;        ///< By request id: found when it first ran.
   SlowCounts counts;
   TimePoint end{};
 };

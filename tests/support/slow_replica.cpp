@@ -43,7 +43,8 @@ std::int64_t SlowReplica::outstanding() const {
 }
 
 ReplicaView SlowReplica::view() const {
-  ReplicaView view{.outstanding = outstanding(),
+  ReplicaView view{.index = index_,
+                   .outstanding = outstanding(),
                    .waiting = static_cast<std::int64_t>(waiting_.size()),
                    .used_blocks = pool_.used(),
                    .block_size = limits_.block_size,
@@ -73,11 +74,34 @@ SlowSequencePtr SlowReplica::enqueue(std::uint32_t request) {
   sequence->joined = world_.events.now();
   sequence->came = arrivals_++;
   waiting_.push_back(sequence);
+  if (world_.scenario.engine.enable_prefix_caching)
+    pool_.write(sequence->came, text_of(request, sequence->came));
   // A busy host sees it when a step ends.
   if (!up_ || decide_at_ || !in_pipeline_.empty()) return sequence;
   decide_at_ = world_.events.now();
   expect();
   return sequence;
+}
+
+/// Prompt and answer of a request: the texts that it shares, then one of that attempt's own.
+SlowText SlowReplica::text_of(std::uint32_t request, std::int64_t attempt) const {
+  const RequestRecord& record = world_.run.records[request];
+  const auto tokens = static_cast<std::size_t>(record.prompt_tokens + record.output_tokens);
+  SlowText text;
+  for (const traffic::ContentRun& run :
+       world_.scenario.traffic.sources[record.source]->content(record.session))
+    for (std::int64_t i = 0; i < run.tokens && text.size() < tokens; ++i)
+      text.emplace_back(run.id, i);
+  for (std::int64_t i = 0; text.size() < tokens; ++i)
+    text.emplace_back(static_cast<std::uint64_t>(attempt), i);
+  return text;
+}
+
+std::int64_t SlowReplica::cached_tokens(std::uint32_t request) const {
+  if (!world_.scenario.engine.enable_prefix_caching) return 0;
+  const std::int64_t prompt = world_.run.records[request].prompt_tokens;
+  return static_cast<std::int64_t>(pool_.find(text_of(request, arrivals_), prompt).size()) *
+         limits_.block_size;
 }
 
 /// What happens next here: the first step in the pipeline ends, or the host decides.
@@ -260,7 +284,7 @@ void SlowReplica::crash(Duration restart_after, Outcome loss) {
   in_pipeline_.clear();
   std::ranges::fill(stage_free_, world_.events.now());
   host_free_ = world_.events.now();
-  pool_ = reference::PagedPool(world_.scenario.memory.blocks, limits_.block_size);
+  pool_ = SlowPool(world_.scenario.memory.blocks, limits_.block_size);
   up_ = false;
   world_.events.at(world_.events.now() + restart_after, Phase::completion, [this, life = life_] {
     if (life == life_) restart();

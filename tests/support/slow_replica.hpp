@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "calib/reference/paged_pool.hpp"
 #include "sim/engine/scenario.hpp"
 #include "sim/kernel/simulation.hpp"
 #include "tests/support/slow_engine.hpp"
+#include "tests/support/slow_pool.hpp"
 
 namespace tokenline::test {
 
@@ -45,7 +45,8 @@ struct SlowSequence {
   std::int64_t stored = 0;       ///< Tokens in KV.
   std::int64_t scheduled = 0;    ///< Of its prefill: stored, or in a step under way.
   std::int64_t prefill = 0;      ///< Tokens that its prefill stores.
-  std::int64_t thrown_away = 0;  ///< Most tokens it had stored when it was preempted.
+  std::int64_t thrown_away = 0;  ///< Most tokens it had stored when it was preempted,
+  std::int64_t given_up = 0;     ///< and those of the last time.
   TimePoint joined{};            ///< The queue.
   std::int64_t came = 0;         ///< Requests that joined this queue before it.
   bool seen = false;             ///< A decision finds it in the queue.
@@ -122,6 +123,8 @@ class SlowReplica {
   [[nodiscard]] std::int64_t outstanding() const;
   /// What a router sees of it.
   [[nodiscard]] ReplicaView view() const;
+  /// Tokens of the prompt of a request that is to be routed which are in its pool.
+  [[nodiscard]] std::int64_t cached_tokens(std::uint32_t request) const;
 
  private:
   // slow_scheduling.cpp: who computes what.
@@ -137,7 +140,7 @@ class SlowReplica {
   void walk_running(std::int64_t& budget, SlowStep& step);
   void walk_decodes(SlowStep& step);
   SlowSequencePtr preempt_last(SlowStep& step);
-  void find_again(SlowSequence& sequence, std::int64_t tokens);
+  void find_again(SlowSequence& sequence, const std::vector<std::int64_t>& blocks);
   void admit(std::int64_t budget, bool in_part, SlowStep& step,
              std::optional<std::int64_t> room_to_the_end = {});
   void take(const SlowSequencePtr& sequence, std::int64_t tokens, SlowStep& step);
@@ -155,6 +158,7 @@ class SlowReplica {
   void leave_queue(const SlowSequence& sequence);
 
   // slow_replica.cpp: when steps start, what comes out.
+  [[nodiscard]] SlowText text_of(std::uint32_t request, std::int64_t attempt) const;
   void expect();
   void decide();
   bool start_one();
@@ -193,7 +197,7 @@ class SlowReplica {
   World& world_;
   std::uint32_t index_;
   SchedulerLimits limits_;
-  reference::PagedPool pool_;
+  SlowPool pool_;
   std::optional<Speculator> speculator_;
   std::int64_t ahead_ = 0;  ///< Draft tokens that may need blocks behind a request's last one.
   std::deque<SlowSequencePtr> waiting_;

@@ -139,7 +139,7 @@ std::int64_t SlowReplica::promised(double share) const {
     for (const auto& sequence : batch.running)
       if (!sequence->finished())
         lacking += limits_.blocks(sequence->prompt + sequence->output + ahead_) -
-                   static_cast<std::int64_t>(pool_.table(sequence->came).size());
+                   pool_.table_size(sequence->came);
   return static_cast<std::int64_t>(std::ceil(share * static_cast<double>(lacking)));
 }
 
@@ -249,6 +249,7 @@ SlowSequencePtr SlowReplica::preempt_last(SlowStep& step) {
     record.recomputed_tokens += victim->stored;
   }
   victim->thrown_away = std::max(victim->thrown_away, victim->stored);
+  victim->given_up = victim->stored;
   victim->stored = 0;
   victim->scheduled = 0;
   victim->prefill = victim->prompt + victim->emitted;
@@ -259,15 +260,26 @@ SlowSequencePtr SlowReplica::preempt_last(SlowStep& step) {
   return victim;
 }
 
-/// A preempted sequence gets back the first `tokens` tokens that it had stored.
-void SlowReplica::find_again(SlowSequence& sequence, std::int64_t tokens) {
-  pool_.take_back(sequence.came);
+/// A sequence that is admitted gets blocks that hold what it begins with.
+void SlowReplica::find_again(SlowSequence& sequence, const std::vector<std::int64_t>& blocks) {
+  SlowCounts& counts = world_.run.counts;
+  const std::int64_t tokens = static_cast<std::int64_t>(blocks.size()) * limits_.block_size;
+  const std::int64_t unused = pool_.count_free(blocks);
+  pool_.share(sequence.came, blocks);
   sequence.stored = tokens;
   sequence.scheduled = tokens;
-  if (!sequence.abandoned) world_.run.records[sequence.request].recomputed_tokens -= tokens;
-  ++world_.run.counts.found_again;
-  if (tokens < sequence.thrown_away / limits_.block_size * limits_.block_size)
-    ++world_.run.counts.found_in_part;
+  if (!sequence.preempted) {
+    if (!sequence.abandoned) world_.run.cached_tokens[sequence.request] = tokens;
+    counts.given += tokens > 0 ? 1 : 0;
+    counts.shared += unused < static_cast<std::int64_t>(blocks.size()) ? 1 : 0;
+    return;
+  }
+  // What others have stored beyond it was never computed here.
+  if (!sequence.abandoned)
+    world_.run.records[sequence.request].recomputed_tokens -= std::min(tokens, sequence.given_up);
+  counts.found_again += tokens > 0 ? 1 : 0;
+  counts.found_in_part +=
+      tokens > 0 && tokens < sequence.given_up / limits_.block_size * limits_.block_size ? 1 : 0;
 }
 
 /// Takes requests from the head of the queue while slots, budget and blocks last: those of this
@@ -280,8 +292,9 @@ void SlowReplica::admit(std::int64_t budget, bool in_part, SlowStep& step,
       step.blocked = Blocked::sequence_slot;
       return;
     }
-    const bool reuses = world_.scenario.engine.enable_prefix_caching && next->preempted;
-    const std::int64_t found = reuses ? pool_.found(next->came) : 0;
+    const std::vector<std::int64_t> blocks = pool_.find(next->came, next->prefill);
+    const std::int64_t in_use = static_cast<std::int64_t>(blocks.size()) - pool_.count_free(blocks);
+    const std::int64_t found = static_cast<std::int64_t>(blocks.size()) * limits_.block_size;
     const std::int64_t missing = next->prefill - found;
     const std::int64_t tokens = in_part ? std::min(missing, budget) : missing;
     if (tokens == 0 || tokens > budget) {
@@ -291,13 +304,13 @@ void SlowReplica::admit(std::int64_t budget, bool in_part, SlowStep& step,
     const std::int64_t to_the_end = limits_.blocks(next->prompt + next->output + ahead_);
     const std::int64_t room = (room_to_the_end ? *room_to_the_end : pool_.free());
     const std::int64_t wanted = room_to_the_end ? to_the_end : limits_.blocks(found + tokens);
-    if (wanted > room - limits_.watermark_blocks) {
+    if (wanted - in_use > room - limits_.watermark_blocks) {
       step.blocked = Blocked::kv_blocks;
       return;
     }
-    if (found > 0) find_again(*next, found);
+    find_again(*next, blocks);
     TOKENLINE_CHECK(pool_.append(next->came, tokens), "blocks that were free are not");
-    if (room_to_the_end) *room_to_the_end -= to_the_end;
+    if (room_to_the_end) *room_to_the_end -= to_the_end - in_use;
     budget -= tokens;
     if (!next->preempted) {
       ++step.newcomers;

@@ -6,17 +6,24 @@
 namespace tokenline::traffic {
 
 Requests::Requests(std::uint64_t seed, std::string_view class_name, std::uint32_t class_index,
-                   RequestLengths lengths, std::int64_t limit)
+                   RequestLengths lengths, std::int64_t limit, SharedPrefix prefix)
     : seed_(seed),
       purpose_(RandomStream::hash(std::string(class_name) + "/lengths")),
       class_index_(class_index),
       lengths_(std::move(lengths)),
-      limit_(limit) {}
+      limit_(limit),
+      prefix_(prefix) {}
 
 Arrival Requests::at(TimePoint when) {
-  RandomStream random(seed_, purpose_, static_cast<std::uint64_t>(next_++));
+  const std::int64_t number = next_++;
+  RandomStream random(seed_, purpose_, static_cast<std::uint64_t>(number));
   const TokenCounts counts = draw(lengths_, random);
-  return {when, counts.prompt_tokens, counts.output_tokens, class_index_};
+  return {when, prefix_.tokens + counts.prompt_tokens, counts.output_tokens, class_index_,
+          shares() ? static_cast<std::uint32_t>(number) : 0};
+}
+
+Content Requests::content(std::uint32_t number) const {
+  return shares() ? Content{prefix_.of(number)} : Content{};
 }
 
 std::optional<Arrival> OpenLoop::next() {

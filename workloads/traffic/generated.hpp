@@ -12,17 +12,21 @@
 namespace tokenline::traffic {
 
 /// The requests of one generated class, without their times: request n draws from the stream
-/// (seed, "<class>/lengths", n), prompt first, so that its lengths depend on nothing else.
+/// (seed, "<class>/lengths", n), prompt first, so that its lengths depend on nothing else. A shared
+/// prefix comes before what is drawn.
 class Requests {
  public:
   /// At most `limit` requests.
   Requests(std::uint64_t seed, std::string_view class_name, std::uint32_t class_index,
-           RequestLengths lengths, std::int64_t limit);
+           RequestLengths lengths, std::int64_t limit, SharedPrefix prefix = {});
 
   [[nodiscard]] bool used_up() const { return next_ == limit_; }
   [[nodiscard]] bool endless() const { return limit_ == std::numeric_limits<std::int64_t>::max(); }
   /// The next request, offered at `when`; not when used_up().
   [[nodiscard]] Arrival at(TimePoint when);
+  /// Source::shares() and content() of these requests.
+  [[nodiscard]] bool shares() const { return prefix_.tokens > 0; }
+  [[nodiscard]] Content content(std::uint32_t number) const;
 
  private:
   std::uint64_t seed_;
@@ -30,6 +34,7 @@ class Requests {
   std::uint32_t class_index_;
   RequestLengths lengths_;
   std::int64_t limit_;
+  SharedPrefix prefix_;
   std::int64_t next_ = 0;
 };
 
@@ -48,6 +53,10 @@ class OpenLoop final : public Source {
   [[nodiscard]] std::optional<Arrival> next() override;
   [[nodiscard]] std::optional<Arrival> finished(const Finished& /*request*/) override {
     return std::nullopt;
+  }
+  [[nodiscard]] bool shares() const override { return requests_.shares(); }
+  [[nodiscard]] Content content(std::uint32_t session) const override {
+    return requests_.content(session);
   }
 
  private:
@@ -71,6 +80,10 @@ class ClosedLoop final : public Source {
   [[nodiscard]] std::optional<Arrival> next() override;
   [[nodiscard]] std::optional<Arrival> finished(const Finished& request) override;
   [[nodiscard]] bool floods_when_refused() const override;
+  [[nodiscard]] bool shares() const override { return requests_.shares(); }
+  [[nodiscard]] Content content(std::uint32_t session) const override {
+    return requests_.content(session);
+  }
 
  private:
   [[nodiscard]] std::optional<Arrival> send(TimePoint when);

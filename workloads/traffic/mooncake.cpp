@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "sim/base/random.hpp"
 #include "workloads/traffic/csv_file.hpp"
 #include "workloads/traffic/json_problem.hpp"
 #include "workloads/traffic/trace_rows.hpp"
@@ -24,7 +25,9 @@ const std::vector<std::string> fields{"timestamp", "input_length", "output_lengt
 class MooncakeReader {
  public:
   MooncakeReader(config::Document& document, const TraceSelection& selection)
-      : file_(document, selection.file), rows_(file_, selection) {}
+      : file_(document, selection.file),
+        rows_(file_, selection),
+        purpose_(RandomStream::hash(selection.file)) {}
 
   Trace read() {
     while (file_.next_line(line_))
@@ -39,6 +42,7 @@ class MooncakeReader {
   Placed<std::int64_t> read_number(const Json& object, const std::string& field, std::int64_t most,
                                    std::string_view what);
   void check_hashes(const Json& object, std::int64_t prompt);
+  [[nodiscard]] Content content(const Json& hashes, std::int64_t prompt) const;
   /// Of a field: lines are flat, so that its name stands there only once.
   [[nodiscard]] int column(const std::string& field) const {
     return column_of(line_, std::min(line_.find('"' + field + '"'), line_.size()));
@@ -51,6 +55,7 @@ class MooncakeReader {
 
   TextFile file_;
   TraceRows rows_;
+  std::uint64_t purpose_;  ///< Equal hashes of one file are one text.
   std::string_view line_;
 };
 
@@ -97,7 +102,17 @@ void MooncakeReader::read_request(const Json& object) {
       rows_.when({time.value * nanoseconds, time.line, time.column}, digits_of("timestamp"), false);
   if (!when) return;
   request.when = *when;
-  rows_.take(request, false);
+  if (rows_.take(request, false))
+    rows_.begins_with(content(object["hash_ids"], request.prompt.value));
+}
+
+Content MooncakeReader::content(const Json& hashes, std::int64_t prompt) const {
+  Content content;
+  for (const Json& hash : hashes) {
+    content.push_back({content_id(purpose_, hash.get<std::uint64_t>()), std::min(block, prompt)});
+    prompt -= block;
+  }
+  return content;
 }
 
 Placed<std::int64_t> MooncakeReader::read_number(const Json& object, const std::string& field,

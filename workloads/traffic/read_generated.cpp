@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "workloads/traffic/csv_file.hpp"
 #include "workloads/traffic/generated.hpp"
 #include "workloads/traffic/read_arrival.hpp"
 #include "workloads/traffic/read_request_lengths.hpp"
@@ -67,9 +68,22 @@ void check_count(const config::Reader& entry, const ArrivalPlan& plan, const Win
                 "lower the rate, stop earlier, or bound it with num_prompts");
 }
 
+SharedPrefix read_shared_prefix(config::Reader& entry, const Owner& owner) {
+  SharedPrefix prefix{.seed = owner.seed,
+                      .purpose = RandomStream::hash(std::string(owner.class_name) + "/prefixes")};
+  auto section = entry.optional_section(
+      {"shared_prefix", "Every prompt begins with one of a few texts, before prompt_tokens."});
+  if (!section) return prefix;
+  prefix.tokens = section->integer({"tokens", "Of each text."}, {1, most_tokens});
+  prefix.groups =
+      section->integer({"groups", "Texts, drawn with equal probability."}, {1, 1'000'000}, 1);
+  section->finish();
+  return prefix;
+}
+
 /// A class of single requests, after its `arrival:`.
 void read_requests(config::Reader& entry, const Owner& owner, const ArrivalPlan& plan,
-                   const Window& window, Traffic& traffic) {
+                   const Window& window, const SharedPrefix& prefix, Traffic& traffic) {
   constexpr std::int64_t unlimited = std::numeric_limits<std::int64_t>::max();
   const auto limit = entry.optional_integer(
       {"num_prompts", "Requests of the class at most; needed where stop is not."}, {1, unlimited});
@@ -77,10 +91,12 @@ void read_requests(config::Reader& entry, const Owner& owner, const ArrivalPlan&
     entry.error("arrival", "the class would never end", "give it stop, num_prompts or both");
   if (owner.good(entry)) check_count(entry, plan, window, limit, 1);
   ReadRequestLengths lengths = read_request_lengths(entry, traffic);
+  lengths.longest.prompt_tokens += prefix.tokens;
+  lengths.longest.total_tokens += prefix.tokens;
   traffic.longest.push_back(lengths.longest);
   if (!entry.document().ok()) return;
   Requests requests(owner.seed, owner.class_name, owner.class_index, std::move(lengths.lengths),
-                    limit.value_or(unlimited));
+                    limit.value_or(unlimited), prefix);
   if (plan.closed_loop)
     traffic.sources.push_back(std::make_unique<ClosedLoop>(
         std::move(requests), plan.max_concurrency, window, plan.think_time));
@@ -91,7 +107,7 @@ void read_requests(config::Reader& entry, const Owner& owner, const ArrivalPlan&
 
 /// A class of conversations, after its `arrival:`.
 void read_conversations(config::Reader& entry, const Owner& owner, const ArrivalPlan& plan,
-                        const Window& window, Traffic& traffic) {
+                        const Window& window, const SharedPrefix& prefix, Traffic& traffic) {
   if (plan.closed_loop)
     entry.error(
         "arrival", "sessions arrive by an open process",
@@ -106,6 +122,7 @@ void read_conversations(config::Reader& entry, const Owner& owner, const Arrival
                 longest(sessions.plan.turns));
   ReadRequestLengths lengths = read_request_lengths(entry, traffic);
   sessions.plan.lengths = std::move(lengths.lengths);
+  sessions.plan.prefix = prefix;
   if (owner.good(entry)) traffic.longest.push_back(longest_turn(entry, sessions, lengths.longest));
   if (!entry.document().ok()) return;
   traffic.sources.push_back(std::make_unique<Sessions>(owner.seed, owner.class_name,
@@ -122,11 +139,12 @@ void read_generated(config::Reader& entry, std::uint64_t seed, std::string_view 
   const ArrivalPlan plan = read_arrival(arrival);
   arrival.finish();
   const Window window = read_window(entry);
+  const SharedPrefix prefix = read_shared_prefix(entry, owner);
   const bool conversations = entry.has("session");
   entry.alternative("without session", !conversations,
-                    [&] { read_requests(entry, owner, plan, window, traffic); });
+                    [&] { read_requests(entry, owner, plan, window, prefix, traffic); });
   entry.alternative("without num_prompts", conversations,
-                    [&] { read_conversations(entry, owner, plan, window, traffic); });
+                    [&] { read_conversations(entry, owner, plan, window, prefix, traffic); });
 }
 
 }  // namespace tokenline::traffic

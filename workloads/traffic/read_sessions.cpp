@@ -72,15 +72,16 @@ ReadSessions read_sessions(config::Reader& entry) {
 Traffic::Longest longest_turn(const config::Reader& entry, const ReadSessions& sessions,
                               const Traffic::Longest& turn) {
   const std::int64_t most = sessions.plan.max_context;
-  if (turn.total_tokens > most)
+  const std::int64_t prefix = sessions.plan.prefix.tokens;
+  if (prefix + turn.total_tokens > most)
     entry.document().error(
         sessions.max_context_at, sessions.max_context_path,
         fmt::format("a first prompt and its answer can have {} tokens, more than {}",
-                    turn.total_tokens, most),
+                    prefix + turn.total_tokens, most),
         "raise max_context, or bound the lengths");
   const std::int64_t more = longest(sessions.plan.turns) - 1;
-  const std::int64_t total = turn.total_tokens + more * turn.total_tokens;
-  const std::int64_t prompt = turn.prompt_tokens + more * turn.total_tokens;
+  const std::int64_t total = prefix + turn.total_tokens + more * turn.total_tokens;
+  const std::int64_t prompt = prefix + turn.prompt_tokens + more * turn.total_tokens;
   if (total <= most) return {prompt, total, turn.where, turn.path};
   return {std::min(prompt, most - 1), most, sessions.max_context_at, sessions.max_context_path};
 }

@@ -22,7 +22,7 @@ std::optional<Arrival> Sessions::next() {
   if (!when) return std::nullopt;
   const std::uint32_t id = begun_++;
   RandomStream random(seed_, sessions_purpose_, id);
-  Session session{.turns = draw(plan_.turns, random)};
+  Session session{.context = plan_.prefix.tokens, .turns = draw(plan_.turns, random)};
   RandomStream lengths = stream_of(id, 0);
   const TokenCounts first = draw(plan_.lengths, lengths);
   TOKENLINE_CHECK(fits(session, first), "the first turn of session {} exceeds {} tokens", id,
@@ -60,6 +60,13 @@ Arrival Sessions::send(std::uint32_t id, Session& session, TokenCounts counts,
   session.context = prompt + counts.output_tokens;
   ++session.turn;
   return {when, prompt, counts.output_tokens, class_index_, id};
+}
+
+Content Sessions::content(std::uint32_t session) const {
+  Content content;
+  if (plan_.prefix.tokens > 0) content.push_back(plan_.prefix.of(session));
+  content.push_back({content_id(turns_purpose_, session), ContentRun::endless});
+  return content;
 }
 
 std::vector<Count> Sessions::counts() const {

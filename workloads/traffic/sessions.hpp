@@ -24,6 +24,7 @@ struct SessionPlan {
   ThinkTime think_time;
   std::int64_t max_context = 1;  ///< Prompt and answer of a turn at most; holds any first turn.
   std::int64_t limit = 1;        ///< Sessions at most.
+  SharedPrefix prefix;           ///< What each begins with; max_context holds it too.
 };
 
 /// Clients that hold conversations. Sessions arrive whatever the service does; inside one, the next
@@ -44,11 +45,13 @@ class Sessions final : public Source {
   [[nodiscard]] std::optional<Arrival> finished(const Finished& request) override;
   /// `sessions`, and how many of them ended in which way.
   [[nodiscard]] std::vector<Count> counts() const override;
+  [[nodiscard]] bool shares() const override { return true; }
+  [[nodiscard]] Content content(std::uint32_t session) const override;
 
  private:
   /// A conversation between two turns or during one.
   struct Session {
-    std::int64_t context = 0;  ///< Tokens of all prompts and answers.
+    std::int64_t context = 0;  ///< Tokens of all prompts and answers, and of the prefix.
     std::int64_t turn = 0;     ///< The next one, from 0.
     std::int64_t turns = 1;
   };

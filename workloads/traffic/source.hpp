@@ -10,6 +10,7 @@
 #include "sim/base/time.hpp"
 #include "sim/config/reader.hpp"
 #include "workloads/traffic/client.hpp"
+#include "workloads/traffic/content.hpp"
 
 namespace tokenline::traffic {
 
@@ -27,7 +28,8 @@ struct Arrival {
   std::int64_t prompt_tokens = 0;
   std::int64_t output_tokens = 0;
   std::uint32_t class_index = 0;  ///< Into Traffic::classes.
-  std::uint32_t session = 0;      ///< Which conversation of its source; 0 where there are none.
+  /// Which conversation of its source, or which request where requests begin alike; else 0.
+  std::uint32_t session = 0;
 };
 
 /// One request that ended.
@@ -63,6 +65,10 @@ class Source {
   /// What became of the source's conversations so far, so that none ends in silence; empty where it
   /// has none.
   [[nodiscard]] virtual std::vector<Count> counts() const { return {}; }
+  /// Whether its requests may begin with what others begin with.
+  [[nodiscard]] virtual bool shares() const { return false; }
+  /// What the request of that Arrival::session, prompt and answer, begins with.
+  [[nodiscard]] virtual Content content(std::uint32_t /*session*/) const { return {}; }
   /// Whether more than most_requests would follow, if each ended when it arrives.
   [[nodiscard]] virtual bool floods_when_refused() const { return false; }
 };

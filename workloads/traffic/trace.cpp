@@ -25,15 +25,15 @@ CsvSpelling csv_spelling(TraceFormat format) {
               .parse_time = parse_rounded_seconds,
               .from_first_row = true};
     case TraceFormat::csv:
-      return {
-          .time = "arrival_s",
-          .prompt = "prompt_tokens",
-          .output = "output_tokens",
-          .request_class = "class",
-          .ignored = {"request_id", "instance", "outcome", "ttft_ms", "tpot_ms", "e2el_ms",
-                      "first_token_s", "finish_s", "preemptions", "retries", "recomputed_tokens"},
-          .ignored_beginnings = {"ttft_", "e2el_"},
-          .parse_time = parse_decimal_seconds};
+      return {.time = "arrival_s",
+              .prompt = "prompt_tokens",
+              .output = "output_tokens",
+              .request_class = "class",
+              .ignored = {"request_id", "instance", "outcome", "ttft_ms", "tpot_ms", "e2el_ms",
+                          "first_token_s", "finish_s", "preemptions", "retries",
+                          "recomputed_tokens", "cached_tokens"},
+              .ignored_beginnings = {"ttft_", "e2el_"},
+              .parse_time = parse_decimal_seconds};
     case TraceFormat::splitwise:
       return {.time = "arrival_timestamp",
               .prompt = "prompt_size",

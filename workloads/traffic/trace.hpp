@@ -43,7 +43,9 @@ struct TraceSelection {
 
 /// The rows taken, in the order of the file.
 struct Trace {
-  std::vector<Arrival> arrivals;     ///< class_index is into `classes`, 0 where there are none.
+  std::vector<Arrival> arrivals;  ///< class_index is into `classes`, 0 where there are none.
+  /// What each begins with; empty where the format does not say.
+  std::vector<Content> contents;
   std::vector<std::string> classes;  ///< By first appearance; empty without a class column.
   bool has_class_column = false;
   /// Every class of the file, taken or not.
@@ -62,10 +64,12 @@ struct Trace {
 /// Selecting no row is left to the caller.
 [[nodiscard]] Trace read_trace(config::Document& document, const TraceSelection& selection);
 
-/// Offers recorded arrivals as they are.
+/// Offers recorded arrivals as they are. `contents` is empty, or has what each begins with; the
+/// Arrival::session of each is then its place in it.
 class TraceSource final : public Source {
  public:
-  explicit TraceSource(std::vector<Arrival> arrivals) : arrivals_(std::move(arrivals)) {}
+  explicit TraceSource(std::vector<Arrival> arrivals, std::vector<Content> contents = {})
+      : arrivals_(std::move(arrivals)), contents_(std::move(contents)) {}
 
   [[nodiscard]] std::optional<Arrival> next() override {
     if (next_ == arrivals_.size()) return std::nullopt;
@@ -74,9 +78,14 @@ class TraceSource final : public Source {
   [[nodiscard]] std::optional<Arrival> finished(const Finished& /*request*/) override {
     return std::nullopt;
   }
+  [[nodiscard]] bool shares() const override { return !contents_.empty(); }
+  [[nodiscard]] Content content(std::uint32_t session) const override {
+    return contents_.empty() ? Content{} : contents_.at(session);
+  }
 
  private:
   std::vector<Arrival> arrivals_;
+  std::vector<Content> contents_;
   std::size_t next_ = 0;
 };
 

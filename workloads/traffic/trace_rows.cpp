@@ -51,18 +51,18 @@ void TraceRows::check(const TraceRow& row) {
 
 void TraceRows::see_class(std::string_view name) { index_of(trace_.all_classes, name); }
 
-void TraceRows::take(const TraceRow& row, bool has_class) {
-  if (!file_.ok()) return;
-  if (selection_.only && *selection_.only != row.class_name) return;
-  if (static_cast<std::int64_t>(trace_.arrivals.size()) >= selection_.limit) return;
+bool TraceRows::take(const TraceRow& row, bool has_class) {
+  if (!file_.ok()) return false;
+  if (selection_.only && *selection_.only != row.class_name) return false;
+  if (static_cast<std::int64_t>(trace_.arrivals.size()) >= selection_.limit) return false;
   const std::int64_t total = row.prompt.value + row.output.value;
   if (row.output.value == 0) {
     ++trace_.unanswered;
-    return;
+    return false;
   }
   if (total > selection_.max_total_tokens) {
     ++trace_.too_long;
-    return;
+    return false;
   }
   Arrival arrival{row.when, row.prompt.value, row.output.value};
   if (has_class) arrival.class_index = index_of(trace_.classes, row.class_name);
@@ -72,6 +72,12 @@ void TraceRows::take(const TraceRow& row, bool has_class) {
     trace_.longest_at = {file_.name(), row.prompt.line, row.prompt.column};
   }
   trace_.arrivals.push_back(arrival);
+  return true;
+}
+
+void TraceRows::begins_with(Content content) {
+  trace_.arrivals.back().session = static_cast<std::uint32_t>(trace_.contents.size());
+  trace_.contents.push_back(std::move(content));
 }
 
 Trace TraceRows::finish(bool has_class_column) {

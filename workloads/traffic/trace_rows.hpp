@@ -45,8 +45,10 @@ class TraceRows {
   void check(const TraceRow& row);
   /// Notes that a class is there.
   void see_class(std::string_view name);
-  /// Takes the row if it is selected and no mistake has been found so far.
-  void take(const TraceRow& row, bool has_class);
+  /// Takes the row if it is selected and no mistake has been found so far, and says whether it did.
+  bool take(const TraceRow& row, bool has_class);
+  /// What the row taken last begins with.
+  void begins_with(Content content);
 
   /// The rows taken.
   [[nodiscard]] Trace finish(bool has_class_column);

@@ -67,7 +67,8 @@ void read_replayed(config::Reader& entry, const RequestClass& shared, Traffic& t
     add_class(document, section.where("file"), section.path() + ".file",
               {class_name, shared.slo, shared.priority, shared.client}, traffic);
   traffic.longest.push_back({trace.longest_prompt, trace.longest_total, trace.longest_at, "trace"});
-  traffic.sources.push_back(std::make_unique<TraceSource>(std::move(trace.arrivals)));
+  traffic.sources.push_back(
+      std::make_unique<TraceSource>(std::move(trace.arrivals), std::move(trace.contents)));
 }
 
 void read_class(config::Reader& entry, const std::string& name, std::uint64_t seed,

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "sim/base/time.hpp"
@@ -10,6 +11,7 @@ namespace tokenline {
 
 /// What a router may know of a replica at the moment a request arrives.
 struct ReplicaView {
+  std::uint32_t index = 0;       ///< Which it is of all.
   std::int64_t outstanding = 0;  ///< Requests sent to it that have not ended: waiting and running.
   std::int64_t waiting = 0;      ///< Those in its queue.
   /// Tokens to prefill in its queue and in the prompt that it computes in pieces, but for those
@@ -21,12 +23,15 @@ struct ReplicaView {
   /// that did it, and the mean of the stages of theirs.
   std::int64_t prefilled_tokens = 0;
   Duration prefill_time{};
+  /// Tokens of the request's prompt that its prefix cache has, for routers that ask for them.
+  std::int64_t cached_tokens = 0;
 };
 
 /// What a router may know of a request.
 struct RouteRequest {
   std::uint64_t id = 0;  ///< Its place in the order of arrival, also when it comes again.
   std::int64_t prompt_tokens = 0;
+  std::optional<std::uint64_t> session;  ///< Its conversation, where it is a turn of one.
 };
 
 /// What a router is made of.
@@ -40,6 +45,8 @@ struct RouterSetup {
 class Router {
  public:
   virtual ~Router() = default;
+  /// Whether ReplicaView::cached_tokens is to be given.
+  [[nodiscard]] virtual bool asks_for_prefixes() const { return false; }
   [[nodiscard]] virtual std::size_t route(const RouteRequest& request,
                                           std::span<const ReplicaView> replicas) = 0;
 };

@@ -51,14 +51,18 @@ void admit(const SchedulerView& view, const Room& room, std::int64_t token_budge
   std::int64_t free_blocks = room.free_blocks - limits.watermark_blocks;
   std::int64_t taken = room.taken;
   for (std::int64_t i = 0; i < view.waiting(); ++i) {
+    if (running == limits.max_num_seqs)
+      plan.blocked = Blocked::sequence_slot;
+    else if (token_budget == 0)
+      plan.blocked = Blocked::token_budget;
+    if (plan.blocked != Blocked::nothing) return;
     const std::int64_t cached = view.waiting_cached_tokens(i, taken);
     const std::int64_t wanted = view.waiting_tokens(i) - cached;
     const std::int64_t tokens = admission.in_pieces ? std::min(wanted, token_budget) : wanted;
     const std::int64_t blocks =
-        limits.blocks(admission.to_the_end ? view.waiting_final_tokens(i) : cached + tokens);
-    if (running == limits.max_num_seqs)
-      plan.blocked = Blocked::sequence_slot;
-    else if (tokens == 0 || tokens > token_budget)
+        limits.blocks(admission.to_the_end ? view.waiting_final_tokens(i) : cached + tokens) -
+        view.waiting_held_blocks(i);
+    if (tokens > token_budget)
       plan.blocked = Blocked::token_budget;
     else if (blocks > free_blocks)
       plan.blocked = Blocked::kv_blocks;

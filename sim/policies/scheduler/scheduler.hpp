@@ -60,11 +60,17 @@ class SchedulerView {
   /// Tokens to prefill for the i-th waiting request: its prompt, and after a preemption what it had
   /// generated too.
   [[nodiscard]] virtual std::int64_t waiting_tokens(std::int64_t i) const = 0;
-  /// Tokens of those that need no prefill when the i-th request is admitted after all before it:
-  /// they were preempted, and their blocks, whole ones from the first on, are still free when
-  /// `taken` free blocks have been handed out. Fewer than waiting_tokens(i).
+  /// Tokens of those that need no prefill when the i-th request is admitted after all before it, as
+  /// `plan.admissions` has them: whole blocks from the first on that are in the KV pool when
+  /// `taken` free blocks have been handed out, because it stored them before a preemption or
+  /// because others begin alike. Fewer than waiting_tokens(i). Asked once in a plan, of one request
+  /// after another, and only of those that have a slot and tokens left: what is asked for, the
+  /// engine holds.
   [[nodiscard]] virtual std::int64_t waiting_cached_tokens(std::int64_t i,
                                                            std::int64_t taken) const = 0;
+  /// Of those tokens' blocks the ones that running sequences hold: no free block is needed for
+  /// them. Asked after waiting_cached_tokens(i, …).
+  [[nodiscard]] virtual std::int64_t waiting_held_blocks(std::int64_t /*i*/) const { return 0; }
   /// Tokens of the i-th waiting request when its answer ends: prompt and answer.
   [[nodiscard]] virtual std::int64_t waiting_final_tokens(std::int64_t i) const = 0;
   /// Blocks that the running sequences do not hold yet and will need to hold their prompts and

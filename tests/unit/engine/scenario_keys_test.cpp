@@ -59,7 +59,7 @@ engine: {preset: orca, modelled: mine, scheduler: chunked, max_num_seqs: 32,
          allow_long_max_model_len: true, max_num_batched_tokens: 512, gpu_memory_utilization: 0.8,
          kv_sizing: profiled, kv_layout: paged, block_size: 32, watermark: 0.01,
          static_reserve: 1 GiB, quantization: auto, kv_cache_dtype: auto,
-         num_gpu_blocks_override: 300, enable_prefix_caching: true, non_torch_memory: 2 GiB, prefill_attention: fa2,
+         num_gpu_blocks_override: 300, enable_prefix_caching: false, non_torch_memory: 2 GiB, prefill_attention: fa2,
          decode_attention: plain, host_overhead_per_step: 1 ms, host_overhead_per_sequence: 1 us,
          host_overhead_per_request: 2 us, host_overlap: async, host_gap: 3 us,
          host_gap_per_sequence: 1 us, host_launch_per_layer: 1 us, schedule_ahead: true}
@@ -109,6 +109,7 @@ traffic:
     num_prompts: 9
     prompt_tokens: 50
     output_tokens: {distribution: fixed, value: 60}
+    shared_prefix: {tokens: 20, groups: 3}
   measured:
     arrival: {process: poisson, rate: 5/s}
     num_prompts: 9

@@ -123,3 +123,41 @@ TEST_CASE("slo_aware goes on with a replica whose only prompt was short", "[poli
                       std::vector<ReplicaView>{{.queued_tokens = 500}, {.queued_tokens = 400}}) ==
         1);
 }
+
+TEST_CASE("prefix_affinity weighs what a replica has of the prompt against its load",
+          "[policies]") {
+  const auto router = make("prefix_affinity");
+  const RouteRequest request{.id = 0, .prompt_tokens = 1000};
+  const auto view = [](std::int64_t used, std::int64_t queued, std::int64_t cached) {
+    return ReplicaView{
+        .queued_tokens = queued, .used_blocks = used, .block_size = 10, .cached_tokens = cached};
+  };
+  // 50 + 100 blocks against 89 + 60, 90 + 60, and 40 + 50 + 60 where 500 tokens wait.
+  CHECK(router->route(request, std::vector{view(50, 0, 0), view(89, 0, 400)}) == 1);
+  CHECK(router->route(request, std::vector{view(50, 0, 0), view(90, 0, 400)}) == 0);
+  CHECK(router->route(request, std::vector{view(50, 0, 0), view(40, 500, 401)}) == 0);
+  CHECK(router->route(request, std::vector{view(50, 0, 0), view(40, 500, 410)}) == 1);
+  CHECK(router->asks_for_prefixes());
+  CHECK_FALSE(make("least_kv")->asks_for_prefixes());
+}
+
+TEST_CASE("session_affinity keeps conversations, spreads them, and moves only those it must",
+          "[policies]") {
+  const auto router = make("session_affinity");
+  std::vector<ReplicaView> all;
+  for (std::uint32_t i = 0; i < 4; ++i) all.push_back({.index = i, .outstanding = 4 - i});
+  const std::vector<ReplicaView> without{all[0], all[1], all[3]};
+  constexpr int sessions = 40'000;
+  std::array<int, 4> taken{};
+  for (std::uint64_t session = 0; session < sessions; ++session) {
+    const RouteRequest turn{.id = session, .session = session * session};
+    const std::uint32_t chosen = all[router->route(turn, all)].index;
+    ++taken.at(chosen);
+    const std::uint32_t then = without[router->route(turn, without)].index;
+    if (chosen != 2) REQUIRE(then == chosen);
+  }
+  // Six deviations of a binomial count: sqrt(40000 · 1/4 · 3/4) = 87.
+  for (const int count : taken) CHECK(count == Approx(sessions / 4.0).margin(520));
+  // What is of no conversation goes where the fewest are.
+  CHECK(router->route({.id = 1}, all) == 3);
+}

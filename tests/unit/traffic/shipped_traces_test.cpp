@@ -15,6 +15,7 @@ namespace {
 /// Figures of the original files, computed apart from this reader; means are rounded to 0.1 tokens.
 struct Published {
   std::string file;
+  std::string format;
   std::size_t rows;
   double duration_s;
   double interarrival_cv;
@@ -22,11 +23,11 @@ struct Published {
   std::vector<double> output;
 };
 
-std::vector<Arrival> replay(const std::string& file) {
+std::vector<Arrival> replay(const std::string& file, const std::string& format) {
   const std::string root = TOKENLINE_SOURCE_DIR;
   const auto traffic =
       testing::read(root + "/scenarios/s.yaml", "traffic:\n  replayed:\n    trace: {file: traces/" +
-                                                    file + ", format: azure}\n");
+                                                    file + ", format: " + format + "}\n");
   return testing::all_of(*traffic.sources.at(0));
 }
 
@@ -60,23 +61,31 @@ void require_lengths(std::vector<double> lengths, const std::vector<double>& pub
 
 }  // namespace
 
-TEST_CASE("the shipped Azure traces load completely and have their published statistics",
-          "[traffic]") {
+TEST_CASE("the shipped traces load completely and have their published statistics", "[traffic]") {
   const std::vector<Published> traces{{"azure_conversation_2023.csv",
+                                       "azure",
                                        19'366,
                                        3501.7,
                                        1.094,
                                        {1154.7, 1020, 2735, 4142, 14'050},
                                        {211.1, 129, 424, 601, 1000}},
                                       {"azure_code_2023.csv",
+                                       "azure",
                                        8'819,
                                        3435.9,
                                        13.151,
                                        {2047.8, 1469, 5194, 7436, 7437},
-                                       {27.9, 13, 55, 252, 1899}}};
+                                       {27.9, 13, 55, 252, 1899}},
+                                      {"mooncake_conversation.jsonl",
+                                       "mooncake",
+                                       12'031,
+                                       3537.0,
+                                       3.034,
+                                       {12'035.1, 6909, 27'367, 85'401, 126'195},
+                                       {342.6, 350, 597, 1120, 2000}}};
   for (const auto& trace : traces) {
     INFO(trace.file);
-    const auto arrivals = replay(trace.file);
+    const auto arrivals = replay(trace.file, trace.format);
     REQUIRE(arrivals.size() == trace.rows);
     REQUIRE(arrivals.front().when == TimePoint{});
     std::vector<double> gaps;

@@ -1,0 +1,142 @@
+#include "sim/engine/shared_prefixes.hpp"
+
+#include <algorithm>
+
+#include "sim/base/check.hpp"
+
+namespace tokenline {
+namespace {
+
+using traffic::ContentRun;
+
+/// Texts that only one request has, by request.
+constexpr std::uint64_t own_text = 1;
+
+}  // namespace
+
+std::optional<std::uint64_t> conversation_of(const traffic::Content& content) {
+  if (content.empty() || content.back().tokens != ContentRun::endless) return {};
+  return content.back().id;
+}
+
+bool begin_alike(const traffic::Traffic& traffic) {
+  return std::ranges::any_of(traffic.sources, [](const auto& source) { return source->shares(); });
+}
+
+void SharedPrefixes::begin(SequenceId id, std::uint32_t request, const RequestRecord& record) {
+  if (entries_.size() <= id) entries_.resize(id + 1);
+  entries_[id] = entry_of(request, record);
+}
+
+SharedPrefixes::Entry SharedPrefixes::entry_of(std::uint32_t request,
+                                               const RequestRecord& record) const {
+  Entry entry{.content = traffic_.sources[record.source]->content(record.session)};
+  for (const ContentRun& run : entry.content)
+    entry.shared += std::min(run.tokens, ContentRun::endless - entry.shared);
+  entry.content.push_back({traffic::content_id(own_text, request), ContentRun::endless});
+  return entry;
+}
+
+std::int64_t SharedPrefixes::count_cached(std::uint32_t request,
+                                          const RequestRecord& record) const {
+  Entry entry = entry_of(request, record);
+  const std::size_t most = shared_blocks(entry, record.prompt_tokens - 1);
+  std::size_t found = 0;
+  while (found < most && cache_.find(hash(entry, found)) != PrefixCache::no_block) ++found;
+  return static_cast<std::int64_t>(found) * block_size_;
+}
+
+std::uint64_t SharedPrefixes::hash(Entry& entry, std::size_t block) const {
+  while (entry.hashes.size() <= block) {
+    std::uint64_t chained = entry.hashes.empty() ? 0 : entry.hashes.back();
+    for (std::int64_t left = block_size_; left > 0;) {
+      const ContentRun& run = entry.content[entry.run];
+      const std::int64_t tokens = std::min(left, run.tokens - entry.offset);
+      for (const auto value :
+           {run.id, static_cast<std::uint64_t>(entry.offset), static_cast<std::uint64_t>(tokens)})
+        chained = traffic::mixed(chained, value);
+      left -= tokens;
+      entry.offset += tokens;
+      if (entry.offset < run.tokens) continue;
+      ++entry.run;
+      entry.offset = 0;
+    }
+    entry.hashes.push_back(chained);
+  }
+  return entry.hashes[block];
+}
+
+std::int64_t SharedPrefixes::look_up(SequenceId id, std::int64_t tokens, bool preempted) {
+  Entry& entry = entries_[id];
+  const std::int64_t last = tokens - 1;
+  const std::size_t most =
+      preempted ? static_cast<std::size_t>(last / block_size_) : shared_blocks(entry, last);
+  std::size_t found = 0;
+  for (; found < most; ++found) {
+    const std::uint64_t wanted = hash(entry, found);
+    if (found == entry.table.size()) entry.table.push_back(PrefixCache::no_block);
+    PrefixCache::BlockId& block = entry.table[found];
+    // Why remembered: a request that waits for blocks is looked up in every step.
+    if (block == PrefixCache::no_block || !cache_.has(block, wanted)) block = cache_.find(wanted);
+    if (block == PrefixCache::no_block) break;
+  }
+  entry.found = found;
+  return static_cast<std::int64_t>(found) * block_size_;
+}
+
+std::int64_t SharedPrefixes::held_by_others(SequenceId id) const {
+  const Entry& entry = entries_[id];
+  return std::count_if(entry.table.begin(),
+                       entry.table.begin() + static_cast<std::ptrdiff_t>(entry.found),
+                       [this](PrefixCache::BlockId block) { return cache_.references(block) > 0; });
+}
+
+std::int64_t SharedPrefixes::take_found(SequenceId id) {
+  Entry& entry = entries_[id];
+  if (entry.holds) return entry.were_free;
+  entry.table.resize(entry.found);
+  entry.holds = true;
+  entry.were_free = 0;
+  for (const PrefixCache::BlockId block : entry.table)
+    entry.were_free += cache_.take(block) ? 1 : 0;
+  return entry.were_free;
+}
+
+void SharedPrefixes::publish(SequenceId id, std::int64_t tokens) {
+  Entry& entry = entries_[id];
+  TOKENLINE_CHECK(entry.holds, "a sequence stores {} tokens before it is admitted", tokens);
+  const std::size_t full = shared_blocks(entry, tokens);
+  while (entry.table.size() < full)
+    entry.table.push_back(cache_.publish(hash(entry, entry.table.size())));
+}
+
+std::int64_t SharedPrefixes::release(SequenceId id, std::int64_t stored, bool preempted) {
+  Entry& entry = entries_[id];
+  const std::size_t held = entry.table.size();
+  const std::size_t full = std::max(held, preempted ? static_cast<std::size_t>(stored / block_size_)
+                                                    : shared_blocks(entry, stored));
+  const std::int64_t blocks = (stored + block_size_ - 1) / block_size_;
+  const std::int64_t blank = blocks - static_cast<std::int64_t>(full);
+  TOKENLINE_CHECK(blank >= 0, "{} blocks of {} tokens have been published", held, stored);
+  cache_.give_back(blank);
+  std::int64_t freed = blank;
+  if (full > 0) (void)hash(entry, full - 1);
+  for (std::size_t i = full; i-- > 0;)
+    freed += cache_.drop(i < held ? entry.table[i] : cache_.publish(entry.hashes[i])) ? 1 : 0;
+  entry.table.clear();
+  entry.holds = false;
+  entry.given_up = stored;
+  return freed;
+}
+
+std::int64_t SharedPrefixes::would_free(SequenceId id, std::int64_t stored, bool first) {
+  if (first) leaving_.clear();
+  const Entry& entry = entries_[id];
+  std::int64_t freed =
+      (stored + block_size_ - 1) / block_size_ - static_cast<std::int64_t>(entry.table.size());
+  for (const PrefixCache::BlockId block : entry.table)
+    freed += ++leaving_[block] == cache_.references(block) ? 1 : 0;
+  return freed;
+}
+
+}  // namespace tokenline
