@@ -58,6 +58,8 @@ std::optional<AutoscaleConfig> read_autoscale(config::Reader& cluster, std::int6
   read_cold_start(cold_start, config);
   cold_start.finish();
   if (cluster.document().mistakes() == before) {
+    if (config.metric == ScaleMetric::kv_usage && config.target > 1.0)
+      section->error("target", "kv_usage is a share of the pool, at most 1", "write 0.8 for 80 %");
     if (config.max < config.min) section->error("max", "the most are fewer than the fewest");
     if (replicas < config.min || replicas > config.max)
       cluster.error("replicas",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace tokenline {
 
@@ -12,6 +13,8 @@ std::int64_t HorizontalScale::desired(TimePoint now, std::int64_t current, doubl
     wanted = static_cast<std::int64_t>(
         std::min(std::ceil(total / config_.target), static_cast<double>(config_.max)));
   wanted = std::clamp(wanted, config_.min, config_.max);
+  // What the fleet begins with is the first recommendation (recordInitialRecommendation).
+  if (!std::exchange(begun_, true)) wanted_.emplace_back(now, current);
   while (!wanted_.empty() && wanted_.front().first < now - config_.stabilization)
     wanted_.pop_front();
   wanted_.emplace_back(now, wanted);
@@ -91,7 +94,7 @@ void Autoscaler::order() {
   states_[place] = State::starting;
   readiness_[place] = simulation_.after(provisioning_, Phase::completion, [this, place] {
     readiness_[place].reset();
-    instances_[place]->forget_cache();
+    instances_[place]->renew();
     states_[place] = State::serving;
     resized();
   });

@@ -27,6 +27,7 @@ class HorizontalScale {
 
  private:
   AutoscaleConfig config_;
+  bool begun_ = false;
   std::deque<std::pair<TimePoint, std::int64_t>> wanted_;  ///< Within the stabilization window.
 };
 

@@ -267,6 +267,16 @@ void Cluster::expect_elsewhere(std::uint32_t request) {
   transfers_->begin(request, log_.records[request].instance, choose(*decode_router_, request));
 }
 
+void Cluster::cut_short(std::uint32_t instance, TimePoint now) {
+  for (std::vector<InstanceStats>* stats : {&at_from_, &at_to_}) {
+    if (instance >= stats->size()) continue;
+    InstanceStats& then = (*stats)[instance];
+    if (then.as_of <= now) continue;
+    then.busy -= then.as_of - now;
+    then.as_of = now;
+  }
+}
+
 void Cluster::computing(const ComputedPiece& piece) {
   if (!transfers_->knows(piece.request)) expect_elsewhere(piece.request);
   transfers_->computing(piece);

@@ -47,6 +47,7 @@ class Cluster final : private InstanceListener, private ClientListener {
   void connect_pools(const Policies& policies);
   void completed(std::uint32_t request) override;
   void crashed(std::uint32_t request, Outcome loss) override;
+  void cut_short(std::uint32_t instance, TimePoint now) override;
   void prefilled(std::uint32_t request, SequenceId sequence) override;
   void computing(const ComputedPiece& piece) override;
   void reserved(std::uint32_t request) override;

@@ -297,7 +297,8 @@ ReplicaView Instance::view() const {
 
 InstanceStats Instance::stats() const {
   InstanceStats stats = stats_;
-  stats.as_of = !under_way_.empty() || down_ ? boundary_ : simulation_.now();
+  stats.as_of = under_way_.empty() ? simulation_.now() : boundary_;
+  if (down_) stats.down -= std::max(Duration{}, boundary_ - simulation_.now());
   stats.kv_peak_blocks = pool_.peak_used();
   stats.recomputed_tokens += pool_.overwritten() * limits_.block_size;
   if (speculator_) {

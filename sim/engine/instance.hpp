@@ -66,8 +66,9 @@ class Instance final : private SchedulerView {
   void fail(Duration restart);
   /// Nothing will arrive any more: a replica that failed and has nothing to do stays down.
   void stop_restart();
-  /// It is taken out of service; when it comes back, it is another one. It must have no requests.
-  void forget_cache() { pool_.clear(); }
+  /// It was taken out of service, and another one comes in its place: nothing is cached, and no
+  /// restart is waited for. It must have no requests.
+  void renew();
 
   /// A request that another replica prefills will decode here: takes blocks for its prompt when it
   /// is its turn, says so, and keeps them until the request has ended.

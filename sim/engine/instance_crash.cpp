@@ -59,9 +59,20 @@ void Instance::stop_restart() {
   boundary_ = simulation_.now();
 }
 
+void Instance::renew() {
+  if (down_) {
+    simulation_.cancel(recovery_);
+    stats_.down -= std::max(Duration{}, boundary_ - simulation_.now());
+    boundary_ = simulation_.now();
+    recover();
+  }
+  pool_.clear();
+}
+
 void Instance::crash(Duration restart, Outcome loss) {
   ++stats_.restarts;
   const TimePoint now = simulation_.now();
+  if (!down_ && boundary_ > now) listener_.cut_short(index_, now);
   // Steps, or a restart, that are cut short.
   (down_ ? stats_.down : stats_.busy) -= std::max(Duration{}, boundary_ - now);
   if (down_) simulation_.cancel(recovery_);

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "sim/engine/read_named.hpp"
+#include "workloads/traffic/class_name.hpp"
 
 namespace tokenline {
 namespace {
@@ -173,6 +174,10 @@ std::vector<PoolSection> read_pools(Reader& cluster, Scenario& scenario) {
              true))
       sections.push_back(read_pool(name, reader, scenario));
     if (sections.empty()) cluster.error("pools", "names no pool");
+    for (const Pool& pool : scenario.pools)
+      if (!traffic::class_name_problem(pool.name).empty())
+        cluster.error("pools", fmt::format("the name '{}' stands in paths of metrics", pool.name),
+                      "letters, digits, '_' and '-', and not 'all'");
   });
   cluster.alternative("with pools", !sections.empty(),
                       [&] { scenario.disaggregation = read_disaggregation(cluster); });

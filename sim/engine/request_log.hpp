@@ -43,6 +43,8 @@ class InstanceListener {
   /// The instance crashed with the request in its queue or in its batch; `loss` is what becomes of
   /// it if it is not tried again.
   virtual void crashed(std::uint32_t request, Outcome loss) = 0;
+  /// A crash ends the steps of a replica at `now`, which it has counted to their ends.
+  virtual void cut_short(std::uint32_t instance, TimePoint now) = 0;
   /// A replica that only computes prompts has computed this one and emitted its first token. It
   /// keeps the blocks of `sequence` until it is told to forget it.
   virtual void prefilled(std::uint32_t request, SequenceId sequence) = 0;

@@ -23,9 +23,11 @@ TimePoint time_point(Seconds seconds) { return TimePoint{} + to_duration(seconds
 /// The GPUs of every replica, in the order in which they are placed on nodes.
 std::vector<std::int64_t> replica_gpus(const Scenario& scenario) {
   const ClusterConfig& config = scenario.cluster;
-  if (scenario.pools.empty())
-    return std::vector<std::int64_t>(static_cast<std::size_t>(config.replicas),
-                                     config.parallelism.gpus());
+  if (scenario.pools.empty()) {
+    const std::int64_t most =
+        config.autoscale ? std::max(config.replicas, config.autoscale->max) : config.replicas;
+    return std::vector<std::int64_t>(static_cast<std::size_t>(most), config.parallelism.gpus());
+  }
   std::vector<std::int64_t> gpus;
   for (const Pool& pool : scenario.pools)
     gpus.insert(gpus.end(), static_cast<std::size_t>(pool.replicas), pool.parallelism.gpus());
@@ -44,6 +46,7 @@ std::vector<PoolSection> read_cluster(Reader& cluster, const Policies& policies,
   read_admission(cluster, policies, config);
   config.parallelism = read_parallelism(cluster);
   std::vector<PoolSection> pools = read_pools(cluster, scenario);
+  config.autoscale = read_autoscale(cluster, config.replicas);
   std::vector<std::int64_t> gpus;
   if (cluster.document().mistakes() == before) gpus = replica_gpus(scenario);
   read_network(cluster, gpus, config);
@@ -56,7 +59,6 @@ std::vector<PoolSection> read_cluster(Reader& cluster, const Policies& policies,
                    "retry") == "retry";
   config.max_retries = cluster.integer(
       {"max_retries", "Attempts after the first one before a request is lost."}, {0, 1000}, 3);
-  config.autoscale = read_autoscale(cluster, config.replicas);
   return pools;
 }
 

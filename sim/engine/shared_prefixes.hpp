@@ -62,14 +62,14 @@ class SharedPrefixes {
  private:
   /// Beside a Sequence.
   struct Entry {
-    traffic::Content content;           ///< Ends with an endless run.
-    std::int64_t shared = 0;            ///< Tokens that others may begin with.
-    std::size_t run = 0;                ///< Where the block behind `hashes` begins: in this run,
-    std::int64_t offset = 0;            ///< behind so many of its tokens.
-    std::vector<std::uint64_t> hashes;  ///< Chained: of all up to the end of a block.
-    std::vector<PrefixCache::BlockId> table;  ///< First blocks: held, or found.
-    std::size_t found = 0;                    ///< By the last look-up.
-    std::int64_t were_free = 0;               ///< Of `table` when it was taken.
+    traffic::Content content;             ///< Ends with an endless run.
+    std::int64_t shared = 0;              ///< Tokens that others may begin with.
+    std::size_t run = 0;                  ///< Where the block behind `hashes` begins: in this run,
+    std::int64_t offset = 0;              ///< behind so many of its tokens.
+    std::vector<std::uint64_t> hashes{};  ///< Chained: of all up to the end of a block.
+    std::vector<PrefixCache::BlockId> table{};  ///< First blocks: held, or found.
+    std::size_t found = 0;                      ///< By the last look-up.
+    std::int64_t were_free = 0;                 ///< Of `table` when it was taken.
     bool holds = false;
     std::int64_t given_up = 0;
   };

@@ -135,7 +135,9 @@ InstanceSummary summarize_instance(const InstanceResult& instance,
 }
 
 std::vector<std::string> instance_figure_keys() {
-  return summarize_instance({.prefix_cache = true}, {}).figures.keys();
+  InstanceResult any;
+  any.prefix_cache = true;
+  return summarize_instance(any, {}).figures.keys();
 }
 
 Figures summarize_fleet(const FleetResult& fleet, std::int64_t gpus, TimePoint end) {

@@ -50,7 +50,7 @@ class SlowPool {
  private:
   struct Block {
     std::int64_t holders = 0;
-    std::shared_ptr<const SlowText> text;  ///< It ends the first `end` tokens of it.
+    std::shared_ptr<const SlowText> text{};  ///< It ends the first `end` tokens of it.
     std::int64_t end = 0;
     std::int64_t filled = 0;  ///< The how manieth of all to be filled.
   };

@@ -15,6 +15,9 @@ void read_retry(config::Reader& section, Client& client) {
       "0.5 s"));
   client.max_backoff =
       to_duration(section.seconds({"max_backoff", "A pause is no longer."}, {0.0, 1e6}, "8 s"));
+  if (client.max_backoff < client.backoff)
+    section.error("backoff", "longer than max_backoff, which bounds every pause",
+                  "raise max_backoff, 8 s where it is not given");
   client.jitter =
       section.real({"jitter", "The share of a pause that is drawn at random: 0 none, 1 all of it."},
                    {0.0, 1.0}, 0.25);

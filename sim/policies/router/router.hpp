@@ -31,7 +31,7 @@ struct ReplicaView {
 struct RouteRequest {
   std::uint64_t id = 0;  ///< Its place in the order of arrival, also when it comes again.
   std::int64_t prompt_tokens = 0;
-  std::optional<std::uint64_t> session;  ///< Its conversation, where it is a turn of one.
+  std::optional<std::uint64_t> session{};  ///< Its conversation, where it is a turn of one.
 };
 
 /// What a router is made of.

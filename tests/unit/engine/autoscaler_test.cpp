@@ -94,6 +94,38 @@ TEST_CASE("scaling down waits until no more have been wanted for the stabilizati
   CHECK(scale.desired(start + 630s, 3, 100.0) == 10);
 }
 
+TEST_CASE("what a fleet begins with is the first recommendation") {
+  HorizontalScale scale(config_of(10.0, 1, 100));
+  const TimePoint start{};
+  CHECK(scale.desired(start, 8, 20.0) == 8);
+  CHECK(scale.desired(start + 300s, 8, 20.0) == 8);
+  CHECK(scale.desired(start + 315s, 8, 20.0) == 2);
+}
+
+TEST_CASE("a network holds as many replicas as a fleet may have") {
+  const auto on_nodes = [](int nodes) {
+    return parse_scenario(
+        "fleet.yaml",
+        fmt::format("scenario: fleet\nmodel: llama-2-70b\ncluster:\n  gpu: h100_sxm\n"
+                    "  tensor_parallel_size: 8\n"
+                    "  network: {{node: hgx_h100, fabric: infiniband_ndr, nodes: {}}}\n"
+                    "  autoscale: {{min: 1, max: 3, metric: queue_length, target: 5, cold_start: "
+                    "{{}}}}\nengine: {{max_model_len: 1024}}\ntraffic:\n  chat: {{arrival: "
+                    "{{process: constant, rate: 1/s}}, num_prompts: 2, prompt_tokens: 20, "
+                    "output_tokens: 3}}\n",
+                    nodes));
+  };
+  CHECK_THROWS_WITH(on_nodes(2), Catch::Contains("cluster.network"));
+  CHECK_NOTHROW(on_nodes(3));
+}
+
+TEST_CASE("a share of the pool has no target beyond 1") {
+  CHECK_THROWS_WITH(fleet("metric: kv_usage, target: 80",
+                          "arrival: {process: constant, rate: "
+                          "1/s}\n    num_prompts: 3"),
+                    Catch::Contains("at most 1"));
+}
+
 TEST_CASE("under a constant load a fleet becomes as large as load / target, and stays so") {
   // 90 requests are always running: with 20 per replica that is 4.5 replicas.
   const RunResult result = run_audited(

@@ -165,3 +165,22 @@ TEST_CASE("a fault names a replica that there is, and ends after it begins") {
   CHECK_THROWS_WITH(serve(loop, 1, "  - {kind: meteor, replica: 0, at: 1 s}\n"),
                     Catch::Contains("faults[0].kind"));
 }
+
+TEST_CASE("in a measure window a replica is down as long as it is, whatever is cut short") {
+  const auto down_in = [](const std::string& window, const std::string& faults) {
+    const RunResult result = serve("process: constant, rate: 10/s", 400, faults,
+                                   {"cluster.replicas=2", "measure=" + window});
+    const InstanceResult& first = result.instances.front();
+    CHECK(first.measured.busy >= 0s);
+    CHECK(first.measured.busy <= first.measured.as_of - first.measured_from);
+    return first.measured.down;
+  };
+  const std::string once = crash(0, "1 s", "20 s");
+  CHECK(down_in("{from: 2 s, to: 12 s}", once) == 10s);
+  CHECK(down_in("{from: 0 s, to: 2 s}", once) == 1s);
+  // The second crash ends the first restart: 1 to 5 to 6 s.
+  CHECK(down_in("{from: 2 s}", once + crash(0, "5 s", "1 s")) == 4s);
+  // A step of some seconds is under way when the window begins, and is cut short within it.
+  CHECK(down_in("{from: 2 s}", straggler(0, "1 s", "3 s", 1000.0) + crash(0, "2.5 s", "1 s")) ==
+        1s);
+}

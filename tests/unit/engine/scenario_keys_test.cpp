@@ -43,7 +43,7 @@ model: llama-3.1-8b
 cluster: {gpu: h100_sxm, replicas: 2, router: round_robin, tensor_parallel_size: 2,
           attention_data_parallel_size: 1, expert_parallel_size: 1,
           context_parallel_size: 2,
-          network: {node: hgx_h100, nodes: 2, gpus_per_node: 4, fabric: roce_400g},
+          network: {node: hgx_h100, nodes: 3, gpus_per_node: 4, fabric: roce_400g},
           restart_delay: 5 s, on_oom: lose, max_retries: 0,
           autoscale: {min: 1, max: 3, metric: kv_usage, target: 0.5, interval: 1 s, tolerance: 0.2,
                       scale_down_stabilization: 9 s,
