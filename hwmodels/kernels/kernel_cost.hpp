@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <limits>
 
 #include "hwmodels/gpu.hpp"
@@ -32,17 +33,31 @@ inline constexpr Bytes most_cached(256e6);
 
 /// What no call in a serving step can be faster than: its FLOPs at peak, or its fresh bytes at the
 /// full bandwidth of HBM. A kernel measured alone, again and again, can: its weights stay in L2.
-[[nodiscard]] Seconds fastest(const Datasheet& gpu, const KernelTerms& terms);
+[[nodiscard]] inline Seconds fastest(const Datasheet& gpu, const KernelTerms& terms) {
+  return std::max(terms.flops / terms.peak, terms.fresh / gpu.bandwidth);
+}
 
 /// launch + block_overhead · blocks / SMs + max(compute / e_c, (bytes − apart) / (bandwidth · e_m))
 /// + apart / (bandwidth · e_a).
-[[nodiscard]] KernelCost roofline(const Datasheet& gpu, const KernelFit& fit,
-                                  const KernelTerms& terms);
+[[nodiscard]] inline KernelCost roofline(const Datasheet& gpu, const KernelFit& fit,
+                                         const KernelTerms& terms) {
+  const Seconds blocks = terms.blocks / static_cast<double>(gpu.sms) * fit.block_overhead;
+  const Seconds memory = (terms.bytes - terms.apart) / (gpu.bandwidth * fit.memory_efficiency);
+  Seconds time = fit.launch + blocks + std::max(terms.compute / fit.compute_efficiency, memory);
+  if (terms.apart.value() != 0.0) time += terms.apart / (gpu.bandwidth * fit.apart_efficiency);
+  return {time, terms.flops, terms.bytes,
+          fit.from_datasheet ? Provenance::datasheet : Provenance::fitted};
+}
 
 /// A price times what the grid says, which also decides the provenance: where that is not of
 /// measurements, no less than fastest().
-[[nodiscard]] KernelCost corrected(const Datasheet& gpu, const KernelTerms& terms,
-                                   const KernelCost& cost, const Correction& correction);
+[[nodiscard]] inline KernelCost corrected(const Datasheet& gpu, const KernelTerms& terms,
+                                          const KernelCost& cost, const Correction& correction) {
+  const Seconds time = correction.factor * cost.time;
+  if (correction.on_grid && cost.provenance != Provenance::datasheet)
+    return {time, cost.flops, cost.bytes, Provenance::measured};
+  return {std::max(time, fastest(gpu, terms)), cost.flops, cost.bytes, cost.provenance};
+}
 /// The same of roofline().
 [[nodiscard]] KernelCost corrected(const Datasheet& gpu, const KernelFit& fit,
                                    const KernelTerms& terms, const Correction& correction);
