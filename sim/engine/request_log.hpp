@@ -12,8 +12,23 @@ namespace tokenline {
 
 /// Records stay where they are as more are added. Why not std::deque: a block of its would hold a
 /// single record, an allocation each.
-using RequestRecords = boost::container::deque<
-    RequestRecord, void, boost::container::deque_options<boost::container::block_size<256U>>::type>;
+class RequestRecords
+    : public boost::container::deque<
+          RequestRecord, void,
+          boost::container::deque_options<boost::container::block_size<256U>>::type> {
+ public:
+  RequestRecords() = default;
+  RequestRecords(const RequestRecords&) = default;
+  RequestRecords(RequestRecords&&) = default;
+  ~RequestRecords() = default;
+  RequestRecords& operator=(const RequestRecords&) = default;
+  /// Why an exchange: to empty one that never held a record, Boost 1.74 computes with a null
+  /// pointer.
+  RequestRecords& operator=(RequestRecords&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+};
 
 /// What instances write: the records of all requests, by id, and the inter-token latencies of the
 /// measured ones, by class.
