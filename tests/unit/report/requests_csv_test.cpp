@@ -71,7 +71,7 @@ TEST_CASE("times are exact decimals of nanoseconds, however large", "[report]") 
 TEST_CASE("time per output token is rounded to the nanosecond, halves up", "[report]") {
   RunResult run = run_of({"chat"});
   const auto tpot = [&](Duration decode, std::int64_t output) {
-    run.log.records.clear();
+    run.log.records = RequestRecords();
     run.log.records.push_back(
         completed({.ttft = 5ns, .e2el = 5ns + decode, .output_tokens = output}));
     return field(run, 0, "tpot_ms");
