@@ -48,7 +48,7 @@ Cluster::Cluster(Scenario& scenario) : scenario_(scenario) {
                         .stage_memory = scenario.stage_memory,
                         .memory = scenario.memory});
   for (const Pool& pool : scenario.pools.empty() ? unnamed_ : scenario.pools)
-    add_replicas(pool, policies);
+    for (std::int64_t i = 0; i < pool.replicas; ++i) add_replica(pool, policies);
   connect_pools(policies);
   if (scenario.cluster.autoscale)
     autoscaler_ = std::make_unique<Autoscaler>(
@@ -56,13 +56,10 @@ Cluster::Cluster(Scenario& scenario) : scenario_(scenario) {
         [this] { add_replica(unnamed_.front(), builtin_policies()); });
 }
 
-void Cluster::add_replicas(const Pool& pool, const Policies& policies) {
-  for (std::int64_t i = 0; i < pool.replicas; ++i) add_replica(pool, policies);
-}
-
 void Cluster::add_replica(const Pool& pool, const Policies& policies) {
   const bool hands_over = pool.role == PoolRole::prefill;
   const bool alike = pool.engine.enable_prefix_caching && begin_alike(scenario_.traffic);
+  finds_prefixes_ |= alike;
   pools_.push_back(&pool);
   instances_.push_back(std::make_unique<Instance>(Instance::Wiring{
       .simulation = simulation_,
@@ -179,7 +176,7 @@ void Cluster::arrive(std::size_t source, const traffic::Arrival& arrival) {
   record.class_number = class_counts_[arrival.class_index]++;
   record.source = static_cast<std::uint32_t>(source);
   record.session = arrival.session;
-  if (instances_.front()->cache() != nullptr) log_.cached_tokens.push_back(0);
+  if (finds_prefixes_) log_.cached_tokens.push_back(0);
   if (const auto& window = scenario_.measure)
     record.measured = arrival.when >= window->from && (!window->to || arrival.when < *window->to);
   ++offered_;
@@ -244,12 +241,11 @@ std::uint32_t Cluster::choose(Router& router, std::uint32_t request) {
   if (router.asks_for_prefixes())
     for (std::size_t i = 0; i < views_.size(); ++i)
       views_[i].cached_tokens = instances_[candidates_[i]]->cached_tokens(request);
-  const std::size_t chosen = router.route(
-      {.id = request,
-       .prompt_tokens = record.prompt_tokens,
-       .session =
-           conversation_of(scenario_.traffic.sources[record.source]->content(record.session))},
-      views_);
+  RouteRequest asked{.id = request, .prompt_tokens = record.prompt_tokens};
+  if (router.asks_for_sessions())
+    asked.session =
+        conversation_of(scenario_.traffic.sources[record.source]->content(record.session));
+  const std::size_t chosen = router.route(asked, views_);
   TOKENLINE_CHECK(chosen < candidates_.size(), "router '{}' chose {} of {} replicas",
                   scenario_.cluster.router, chosen, candidates_.size());
   return static_cast<std::uint32_t>(candidates_[chosen]);

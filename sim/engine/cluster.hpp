@@ -42,7 +42,6 @@ class Cluster final : private InstanceListener, private ClientListener {
   /// Where a request is computed first.
   [[nodiscard]] PoolRole first_role(const RequestRecord& record) const;
   [[nodiscard]] std::uint32_t choose(Router& router, std::uint32_t request);
-  void add_replicas(const Pool& pool, const Policies& policies);
   void add_replica(const Pool& pool, const Policies& policies);
   void connect_pools(const Policies& policies);
   void completed(std::uint32_t request) override;
@@ -71,6 +70,7 @@ class Cluster final : private InstanceListener, private ClientListener {
   std::vector<Pool> unnamed_;              ///< The one pool of a scenario without pools.
   std::vector<std::unique_ptr<Instance>> instances_;
   std::vector<const Pool*> pools_;          ///< Of each instance.
+  bool finds_prefixes_ = false;             ///< Some replica finds what requests begin with.
   PoolRole own_role_ = PoolRole::both;      ///< Of the replicas that take requests whole.
   std::unique_ptr<Transfers> transfers_;    ///< Null where nothing is handed over.
   std::unique_ptr<Autoscaler> autoscaler_;  ///< Null when all instances serve all the time.

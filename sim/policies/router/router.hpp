@@ -47,6 +47,8 @@ class Router {
   virtual ~Router() = default;
   /// Whether ReplicaView::cached_tokens is to be given.
   [[nodiscard]] virtual bool asks_for_prefixes() const { return false; }
+  /// Whether RouteRequest::session is to be given.
+  [[nodiscard]] virtual bool asks_for_sessions() const { return false; }
   [[nodiscard]] virtual std::size_t route(const RouteRequest& request,
                                           std::span<const ReplicaView> replicas) = 0;
 };

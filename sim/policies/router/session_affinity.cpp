@@ -10,6 +10,8 @@ class SessionAffinity final : public Router {
  public:
   explicit SessionAffinity(std::uint64_t seed) : seed_(seed) {}
 
+  [[nodiscard]] bool asks_for_sessions() const override { return true; }
+
   std::size_t route(const RouteRequest& request, std::span<const ReplicaView> replicas) override {
     const auto best =
         request.session ? std::ranges::max_element(replicas, {},

@@ -235,6 +235,21 @@ TEST_CASE("prompts of the Mooncake trace hit as its hashes say: 0.366 of the blo
   CHECK(full * 512 == 54'063'104);
 }
 
+TEST_CASE("of two pools only the one with a cache finds what was stored", "[engine]") {
+  Scenario scenario = parse_scenario(
+      "s.yaml",
+      "scenario: pools\nmodel: llama-3.1-8b\ncluster: {gpu: h100_sxm, router: round_robin, pools: "
+      "{without: {engine: {enable_prefix_caching: false}}, with: {}}}\n"
+      "engine: {preset: vllm-v1, max_model_len: 2048, enable_prefix_caching: true}\ntraffic:\n"
+      "  chat:\n    arrival: {process: constant, rate: 1/s}\n    num_prompts: 6\n"
+      "    shared_prefix: {tokens: 64, groups: 1}\n    prompt_tokens: 20\n    output_tokens: 3\n");
+  const RunResult result = run(scenario);
+  CHECK(result.audit.passed);
+  CHECK(result.log.cached_tokens == std::vector<std::int64_t>{0, 0, 0, 64, 0, 64});
+  CHECK_FALSE(result.instances[0].prefix_cache);
+  CHECK(result.instances[1].prefix_cache);
+}
+
 TEST_CASE("what is not modelled with shared blocks asks to turn them off", "[engine]") {
   const std::string alike =
       "  chat:\n    arrival: {process: constant, rate: 1/s}\n    num_prompts: 3\n"

@@ -158,6 +158,8 @@ TEST_CASE("session_affinity keeps conversations, spreads them, and moves only th
   }
   // Six deviations of a binomial count: sqrt(40000 · 1/4 · 3/4) = 87.
   for (const int count : taken) CHECK(count == Approx(sessions / 4.0).margin(520));
+  CHECK(router->asks_for_sessions());
+  CHECK_FALSE(make("prefix_affinity")->asks_for_sessions());
   // What is of no conversation goes where the fewest are.
   CHECK(router->route({.id = 1}, all) == 3);
 }
