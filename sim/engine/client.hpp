@@ -58,7 +58,6 @@ class Clients {
   }
   void arm(std::uint32_t request);
   void expire(std::uint32_t request);
-  [[nodiscard]] Duration pause(std::uint32_t request, std::int64_t retry) const;
 
   Simulation& simulation_;
   const RequestLog& log_;

@@ -169,6 +169,7 @@ class Instance final : private SchedulerView {
 
   // instance_crash.cpp: everything is lost
   void run_out_of_memory();
+  void cut_restart();
   void crash(Duration restart, Outcome loss);
   void lose(MicroBatch& batch, std::vector<SequenceId>& lost);
   void lose_elsewhere(std::vector<std::uint32_t>& requests);

@@ -67,7 +67,7 @@ void Instance::leave_batch(SequenceId id) {
     batch.decoding.leave(id);
     end_decoding(sequence);
   }
-  pool_.release(limits_.blocks(sequence.stored));
+  release_blocks(sequence, id);
   stats_.lost_kv_tokens += sequence.stored;
   remove_running(id);
   const bool steps = std::ranges::find(under_way_, sequence.micro_batch) != under_way_.end();

@@ -52,18 +52,19 @@ void Instance::fail(Duration restart) {
   crash(restart, Outcome::lost_crash);
 }
 
-void Instance::stop_restart() {
-  if (!down_ || stats_.failures == 0 || outstanding_ > 0) return;
+void Instance::cut_restart() {
   simulation_.cancel(recovery_);
   stats_.down -= boundary_ - simulation_.now();
   boundary_ = simulation_.now();
 }
 
+void Instance::stop_restart() {
+  if (down_ && stats_.failures > 0 && outstanding_ == 0) cut_restart();
+}
+
 void Instance::renew() {
   if (down_) {
-    simulation_.cancel(recovery_);
-    stats_.down -= std::max(Duration{}, boundary_ - simulation_.now());
-    boundary_ = simulation_.now();
+    cut_restart();
     recover();
   }
   pool_.clear();
@@ -72,10 +73,12 @@ void Instance::renew() {
 void Instance::crash(Duration restart, Outcome loss) {
   ++stats_.restarts;
   const TimePoint now = simulation_.now();
-  if (!down_ && boundary_ > now) listener_.cut_short(index_, now);
-  // Steps, or a restart, that are cut short.
-  (down_ ? stats_.down : stats_.busy) -= std::max(Duration{}, boundary_ - now);
-  if (down_) simulation_.cancel(recovery_);
+  if (down_) {
+    cut_restart();
+  } else if (boundary_ > now) {
+    stats_.busy -= boundary_ - now;
+    listener_.cut_short(index_, now);
+  }
   down_ = true;
   std::vector<SequenceId> lost;
   for (MicroBatch& batch : micro_batches_) lose(batch, lost);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sim/base/check.hpp"
+#include "sim/base/integer.hpp"
 
 namespace tokenline {
 namespace {
@@ -115,7 +116,7 @@ std::int64_t SharedPrefixes::release(SequenceId id, std::int64_t stored, bool pr
   const std::size_t held = entry.table.size();
   const std::size_t full = std::max(held, preempted ? static_cast<std::size_t>(stored / block_size_)
                                                     : shared_blocks(entry, stored));
-  const std::int64_t blocks = (stored + block_size_ - 1) / block_size_;
+  const std::int64_t blocks = ceil_div(stored, block_size_);
   const std::int64_t blank = blocks - static_cast<std::int64_t>(full);
   TOKENLINE_CHECK(blank >= 0, "{} blocks of {} tokens have been published", held, stored);
   cache_.give_back(blank);
@@ -133,7 +134,7 @@ std::int64_t SharedPrefixes::would_free(SequenceId id, std::int64_t stored, bool
   if (first) leaving_.clear();
   const Entry& entry = entries_[id];
   std::int64_t freed =
-      (stored + block_size_ - 1) / block_size_ - static_cast<std::int64_t>(entry.table.size());
+      ceil_div(stored, block_size_) - static_cast<std::int64_t>(entry.table.size());
   for (const PrefixCache::BlockId block : entry.table)
     freed += ++leaving_[block] == cache_.references(block) ? 1 : 0;
   return freed;

@@ -10,10 +10,7 @@ namespace {
 
 /// Bytes of one head (of MLA's latent) of one token in one layer.
 std::int64_t head_bytes(const hw::StepSetup& setup) {
-  const models::Architecture& model = setup.model;
-  const std::int64_t values =
-      model.mla ? model.mla->kv_lora_rank + model.mla->qk_rope_head_dim : 2 * model.head_dim;
-  return values * setup.kv_element;
+  return setup.model.cached_head_values() * setup.kv_element;
 }
 
 }  // namespace
@@ -63,9 +60,8 @@ const std::vector<Transfers::Lane>& Transfers::lanes(std::uint32_t from, std::ui
   std::vector<Lane>& lanes = lanes_[{from, to}];
   if (!lanes.empty()) return lanes;
   const models::Architecture& model = ends_[from].pool->cost->setup().model;
-  for (const KvSlice& slice :
-       reshard(model.mla ? 1 : model.kv_heads, ends_[from].pool->parallelism.tensor,
-               ends_[to].pool->parallelism.tensor))
+  for (const KvSlice& slice : reshard(model.cached_heads(), ends_[from].pool->parallelism.tensor,
+                                      ends_[to].pool->parallelism.tensor))
     lanes.push_back(
         {.path = network_.route((*ends_[from].gpus)[static_cast<std::size_t>(slice.from)],
                                 (*ends_[to].gpus)[static_cast<std::size_t>(slice.to)]),

@@ -4,34 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <initializer_list>
 #include <string_view>
 
 #include "sim/base/integer.hpp"
-#include "sim/base/random.hpp"
 #include "sim/engine/scenario.hpp"
+#include "tests/support/dice.hpp"
 
 namespace tokenline::test {
 namespace {
-
-class Dice {
- public:
-  explicit Dice(std::uint64_t seed) : random_(seed, "random_scenario", 0) {}
-
-  /// An integer of [min, max].
-  std::int64_t between(std::int64_t min, std::int64_t max) {
-    return min + static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(max - min + 1));
-  }
-  bool one_in(std::int64_t n) { return between(1, n) == 1; }
-  template <class T>
-  T among(std::initializer_list<T> values) {
-    return *(values.begin() + between(0, static_cast<std::int64_t>(values.size()) - 1));
-  }
-  std::string_view word(std::initializer_list<std::string_view> words) { return among(words); }
-
- private:
-  RandomStream random_;
-};
 
 /// The `engine:` section, and what other sections must fit to.
 struct EngineDraw {
@@ -313,7 +293,7 @@ std::string draw_tight_memory(Dice& dice, const EngineDraw& engine, const Scenar
 }  // namespace
 
 std::string random_scenario(std::uint64_t seed) {
-  Dice dice(seed);
+  Dice dice(seed, "random_scenario");
   const auto stages = dice.among<std::int64_t>({1, 1, 1, 2, 3, 4});
   const std::int64_t drafts = stages == 1 && dice.one_in(2) ? dice.between(1, 4) : 0;
   const std::string_view model = dice.word({"llama-2-7b", "llama-3.1-8b"});

@@ -110,10 +110,9 @@ Row speed(const Point& p) {
 /// A backward pass that stands in no ratio.
 Row backward(const Point& p) {
   Row row = blank(p, "fa2_over_fa1", "", p.tflops);
-  if (p.kernel == "FA1" || p.kernel == "FA2")
-    row.refused = fmt::format("no {} row of the same shape", p.kernel == "FA1" ? "FA2" : "FA1");
-  else
-    row.refused = fmt::format("pass '{}' is not modelled", p.pass);
+  row.refused = p.kernel == "FA1"   ? "no FA2 row of the same shape"
+                : p.kernel == "FA2" ? "no FA1 row of the same shape"
+                                    : fmt::format("pass '{}' is not modelled", p.pass);
   return row;
 }
 

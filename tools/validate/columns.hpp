@@ -19,12 +19,15 @@ inline constexpr config::Range<double> milliseconds{1e-6, 1e9};
 inline constexpr config::Range<double> rates{1e-6, 1e12};
 inline constexpr config::Range<double> instants{0.0, 1e9};  ///< Seconds: three decades.
 
-/// Whether a text is a name of a type or an engine: what stands in a scenario as it is.
+/// A character that stands in a scenario as it is.
+[[nodiscard]] inline bool plain(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == '-' || c == '.';
+}
+
+/// Whether a text is a name of a type or an engine.
 [[nodiscard]] inline bool plain_name(std::string_view text) {
-  return std::ranges::all_of(text, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '-' || c == '.';
-  });
+  return std::ranges::all_of(text, plain);
 }
 
 /// A column of such a name, perhaps empty.

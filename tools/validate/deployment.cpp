@@ -10,6 +10,7 @@
 
 #include "hwmodels/gpu.hpp"
 #include "sim/base/check.hpp"
+#include "tools/validate/columns.hpp"
 #include "workloads/models/architecture.hpp"
 
 namespace tokenline::validate {
@@ -62,11 +63,8 @@ std::string engine_text(const Deployment& d, const models::Architecture& model) 
 /// Whether a text is the path of an entry that calibrate wrote; it stands in a scenario as it is.
 bool is_gpu_file(const std::string& text) {
   constexpr std::string_view suffix = ".yaml";
-  const auto plain = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '-' || c == '.' || c == '/';
-  };
-  return text.ends_with(suffix) && std::ranges::all_of(text, plain) &&
+  return text.ends_with(suffix) &&
+         std::ranges::all_of(text, [](char c) { return plain(c) || c == '/'; }) &&
          std::filesystem::is_regular_file(text);
 }
 

@@ -84,9 +84,13 @@ std::int64_t Architecture::active_parameters() const {
 std::int64_t Architecture::vector_parameters() const { return tally(*this).vectors; }
 
 Bytes Architecture::kv_bytes_per_token() const {
-  const std::int64_t elements =
-      mla ? mla->kv_lora_rank + mla->qk_rope_head_dim : 2 * kv_heads * head_dim;
-  return Bytes(static_cast<double>(layers * elements * 2));
+  return Bytes(static_cast<double>(layers * cached_heads() * cached_head_values() * 2));
+}
+
+std::int64_t Architecture::cached_heads() const { return mla ? 1 : kv_heads; }
+
+std::int64_t Architecture::cached_head_values() const {
+  return mla ? mla->kv_lora_rank + mla->qk_rope_head_dim : 2 * head_dim;
 }
 
 std::string_view name(Precision precision) {

@@ -83,6 +83,10 @@ struct Architecture {
   /// 2 · layers · kv_heads · head_dim · 2 B for MHA, MQA and GQA;
   /// layers · (kv_lora_rank + qk_rope_head_dim) · 2 B for MLA.
   [[nodiscard]] Bytes kv_bytes_per_token() const;
+  /// What a KV cache holds of a token and layer, unsharded: heads (MLA's latent is one), and values
+  /// of each, keys and values together.
+  [[nodiscard]] std::int64_t cached_heads() const;
+  [[nodiscard]] std::int64_t cached_head_values() const;
 };
 
 /// Loads a model: the name of an embedded preset ("llama-2-70b"), or a path to a Hugging Face

@@ -79,10 +79,8 @@ Bytes weight_bytes(const Architecture& whole, const Parallelism& parallelism, st
 Bytes kv_bytes_per_token(const Architecture& model, const Parallelism& parallelism,
                          std::int64_t bytes_per_element, std::int64_t stage) {
   const std::int64_t layers = stage_of(model, parallelism, stage).layers;
-  const std::int64_t elements =
-      model.mla
-          ? model.mla->kv_lora_rank + model.mla->qk_rope_head_dim
-          : 2 * std::max<std::int64_t>(1, model.kv_heads / parallelism.tensor) * model.head_dim;
+  const std::int64_t heads = std::max<std::int64_t>(1, model.cached_heads() / parallelism.tensor);
+  const std::int64_t elements = heads * model.cached_head_values();
   return Bytes(static_cast<double>(layers * elements * bytes_per_element) /
                static_cast<double>(parallelism.context));
 }

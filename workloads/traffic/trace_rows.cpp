@@ -40,8 +40,12 @@ std::optional<TimePoint> TraceRows::when(const Placed<std::int64_t>& nanoseconds
   return std::nullopt;
 }
 
+bool TraceRows::has_chosen_class(const TraceRow& row) const {
+  return !selection_.only || *selection_.only == row.class_name;
+}
+
 void TraceRows::check(const TraceRow& row) {
-  if (selection_.only && *selection_.only != row.class_name) return;
+  if (!has_chosen_class(row)) return;
   if (row.output.value == 0 && selection_.leave_out_unanswered) return;
   if (row.prompt.value == 0)
     file_.error(row.prompt.line, row.prompt.column, token_count_problem("0"));
@@ -53,7 +57,7 @@ void TraceRows::see_class(std::string_view name) { index_of(trace_.all_classes, 
 
 bool TraceRows::take(const TraceRow& row, bool has_class) {
   if (!file_.ok()) return false;
-  if (selection_.only && *selection_.only != row.class_name) return false;
+  if (!has_chosen_class(row)) return false;
   if (static_cast<std::int64_t>(trace_.arrivals.size()) >= selection_.limit) return false;
   const std::int64_t total = row.prompt.value + row.output.value;
   if (row.output.value == 0) {

@@ -41,7 +41,8 @@ class TraceRows {
   /// file's text.
   [[nodiscard]] std::optional<TimePoint> when(const Placed<std::int64_t>& nanoseconds,
                                               std::string_view text, bool from_first_row);
-  /// Reports counts that no request has; a row without output is one where it is to be left out.
+  /// Reports counts that no request of the chosen class has; a row without output is one where it
+  /// is to be left out.
   void check(const TraceRow& row);
   /// Notes that a class is there.
   void see_class(std::string_view name);
@@ -54,6 +55,8 @@ class TraceRows {
   [[nodiscard]] Trace finish(bool has_class_column);
 
  private:
+  [[nodiscard]] bool has_chosen_class(const TraceRow& row) const;
+
   TextFile& file_;
   const TraceSelection& selection_;
   Trace trace_;
