@@ -26,7 +26,8 @@ std::optional<CacheAudit> cache_of(const Instance& instance) {
 
 }  // namespace
 
-Cluster::Cluster(Scenario& scenario) : scenario_(scenario) {
+Cluster::Cluster(Scenario& scenario, RunObserver* observer)
+    : scenario_(scenario), observer_(observer) {
   const Policies policies = builtin_policies();
   log_.token_gaps.resize(scenario.traffic.classes.size());
   next_.resize(scenario.traffic.sources.size());
@@ -79,7 +80,8 @@ void Cluster::add_replica(const Pool& pool, const Policies& policies) {
       .index = static_cast<std::uint32_t>(instances_.size()),
       .hands_over = hands_over,
       .first_token_leaves = !hands_over || scenario_.disaggregation.first_token_from_prefill,
-      .tells_pieces = hands_over && scenario_.disaggregation.layerwise}));
+      .tells_pieces = hands_over && scenario_.disaggregation.layerwise,
+      .observer = observer_}));
 }
 
 void Cluster::connect_pools(const Policies& policies) {
@@ -366,8 +368,8 @@ AuditReport Cluster::audit_run() const {
   return audit(input);
 }
 
-RunResult run(Scenario& scenario, std::span<const TimePoint> probes) {
-  return Cluster(scenario).run(probes);
+RunResult run(Scenario& scenario, std::span<const TimePoint> probes, RunObserver* observer) {
+  return Cluster(scenario, observer).run(probes);
 }
 
 }  // namespace tokenline

@@ -18,8 +18,9 @@ namespace tokenline {
 /// Traffic sources, router and replicas of one run.
 class Cluster final : private InstanceListener, private ClientListener {
  public:
-  /// The scenario must outlive the cluster; its traffic sources are used up.
-  explicit Cluster(Scenario& scenario);
+  /// The scenario, and the observer if there is one, must outlive the cluster; the traffic sources
+  /// are used up.
+  explicit Cluster(Scenario& scenario, RunObserver* observer);
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;
 
@@ -59,6 +60,7 @@ class Cluster final : private InstanceListener, private ClientListener {
   [[nodiscard]] AuditReport audit_run() const;
 
   Scenario& scenario_;
+  RunObserver* observer_;
   Simulation simulation_;
   RequestLog log_;
   std::vector<std::uint32_t> class_counts_;            ///< Requests that have arrived, by class.

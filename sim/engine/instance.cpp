@@ -20,6 +20,7 @@ Instance::Instance(Wiring wiring)
       hands_over_(wiring.hands_over),
       first_token_leaves_(wiring.first_token_leaves),
       tells_pieces_(wiring.tells_pieces),
+      observer_(wiring.observer),
       pool_(memory_.front().blocks),
       waiting_(store_, log_, std::move(wiring.queue), cost_.stages()),
       idle_(cost_.stages()),
@@ -66,6 +67,7 @@ SequenceId Instance::enqueue(std::uint32_t request) {
   waiting_.push_back(id);
   ++outstanding_;
   sequence.since = simulation_.now();
+  observe(SequenceEvent::queued, sequence);
   stats_.peak_waiting = std::max(stats_.peak_waiting, queue_length());
   wake();
   return id;

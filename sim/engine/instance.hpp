@@ -16,6 +16,7 @@
 #include "sim/engine/memory_plan.hpp"
 #include "sim/engine/micro_batch.hpp"
 #include "sim/engine/request_log.hpp"
+#include "sim/engine/run_observer.hpp"
 #include "sim/engine/shared_prefixes.hpp"
 #include "sim/engine/speculation.hpp"
 #include "sim/engine/waiting_queue.hpp"
@@ -50,6 +51,7 @@ class Instance final : private SchedulerView {
     bool first_token_leaves = true;
     /// Tells of every piece of a prompt that it computes for others.
     bool tells_pieces = false;
+    RunObserver* observer = nullptr;  ///< Null when nobody looks.
   };
   explicit Instance(Wiring wiring);
   Instance(const Instance&) = delete;
@@ -231,6 +233,11 @@ class Instance final : private SchedulerView {
   [[nodiscard]] Duration gpu_time(const hw::StepShape& shape) const;
   [[nodiscard]] Duration decode_floor(std::int64_t context);
   [[nodiscard]] hw::StepShape decode_shape() const;
+  void observe_step(const Passage& passage, const DecodeShare& share);
+  void observe(SequenceEvent event, const Sequence& sequence) {
+    if (observer_ != nullptr && !sequence.abandoned)
+      observer_->sequence({event, sequence.request, index_, simulation_.now()});
+  }
   void end_waiting(Sequence& sequence);
   void begin_decoding(Sequence& sequence);
   void end_decoding(Sequence& sequence);
@@ -261,6 +268,8 @@ class Instance final : private SchedulerView {
   bool hands_over_;
   bool first_token_leaves_;
   bool tells_pieces_;
+  RunObserver* observer_;
+  std::vector<ObservedPiece> observed_pieces_;  ///< Of the step, for the observer.
 
   SequenceStore store_;
   KvPool pool_;

@@ -12,6 +12,7 @@ void Instance::abandon(SequenceId id, bool abort) {
     const bool decoded = batch.decoding.stored(id) > sequence.stored;
     batch.gaps.stopped(sequence.last_token, sequence.class_index, decoded);
   }
+  observe(SequenceEvent::given_up, sequence);
   sequence.abandoned = true;
   sequence.measured = false;
   ++stats_.abandoned;

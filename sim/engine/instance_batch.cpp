@@ -83,6 +83,7 @@ void Instance::preempt_last() {
   sequence.scheduled = 0;
   sequence.preempted = true;
   sequence.since = simulation_.now();
+  observe(SequenceEvent::preempted, sequence);
   remove_running(id);
   waiting_.push_front(id);
   ++visible_;
@@ -127,6 +128,7 @@ void Instance::admit(std::int64_t tokens) {
     end_waiting(sequence);
     ++first_admissions_;
   }
+  observe(SequenceEvent::admitted, sequence);
   sequence.preempted = false;
   sequence.order = next_order_++;
   sequence.accounted = simulation_.now();
@@ -181,6 +183,7 @@ void Instance::emit_token(MicroBatch& batch, SequenceId id) {
   waiting_.emitted(sequence, 1);
   ++sequence.generated;
   if (sequence.generated == 1) {
+    observe(SequenceEvent::first_token, sequence);
     if (first_token_leaves_ || sequence.output_tokens == 1) {
       request.first_token = now;
       request.ttft_parts = TtftParts(request.parts);
@@ -215,6 +218,7 @@ void Instance::complete(MicroBatch& batch, SequenceId id) {
   }
   request.finish = simulation_.now();
   request.outcome = Outcome::completed;
+  if (!in_vain) observe(SequenceEvent::finished, sequence);
   remove_running(id);
   if (scheduler_->holds_finished()) {
     batch.held.push_back(id);

@@ -17,6 +17,7 @@ void Instance::unpark(SequenceId id) {
 }
 
 void Instance::hand_over(SequenceId id) {
+  observe(SequenceEvent::handed_over, store_[id]);
   remove_running(id);
   handed_over_.push_back(id);
   park(id);
@@ -76,6 +77,7 @@ void Instance::land(SequenceId id) {
   request.instance = index_;
   sequence.last_token = request.first_token;
   sequence.since = simulation_.now();
+  observe(SequenceEvent::landed, sequence);
   parked_stored_ += sequence.stored;
   wake();
 }
@@ -94,6 +96,7 @@ void Instance::look_at_landed() {
     Sequence& sequence = store_[id];
     record(sequence).parts[Part::wait_sequence_slot] += now - sequence.since;
     unpark(id);
+    observe(SequenceEvent::admitted, sequence);
     sequence.order = next_order_++;
     add_running(id);
     if (partial_ != no_sequence) {

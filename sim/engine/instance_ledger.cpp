@@ -84,7 +84,39 @@ void Instance::price_step() {
   batch.end = passage.end;
   charge_prefills(passage);
   count_step(passage);
+  if (observer_ != nullptr) observe_step(passage, share);
   if (tells_pieces_) tell_pieces(passage);
+}
+
+void Instance::observe_step(const Passage& passage, const DecodeShare& share) {
+  observed_pieces_.clear();
+  for (const PrefillPiece& piece : here().pieces)
+    observed_pieces_.push_back(
+        {.request = store_[piece.id].request,
+         .chunk = piece.chunk,
+         .alone = std::min(passage.gpu, gpu_time({.decode_sequences = 0,
+                                                  .decode_context = 0,
+                                                  .chunks = {&piece.chunk, 1},
+                                                  .sampled = piece.last ? 1 : 0}))});
+  const hw::StepShape decodes = decode_shape();
+  observer_->step({.instance = index_,
+                   .micro_batch = deciding_,
+                   .begin = simulation_.now(),
+                   .end = passage.end,
+                   .host = passage.host,
+                   .gpu = passage.gpu,
+                   .waiting = passage.waiting,
+                   .decode = share.floor + share.stretched,
+                   .decode_floor = share.floor,
+                   .decode_sequences = decodes.decode_sequences,
+                   .decode_context = decodes.decode_context,
+                   .pieces = observed_pieces_,
+                   .running = in_batches(),
+                   .waiting_requests = queue_length(),
+                   .blocked = blocked_,
+                   .kv_used_blocks = pool_.used(),
+                   .flops = passage.price.flops,
+                   .hbm_bytes = passage.price.bytes});
 }
 
 Instance::Passage Instance::pass(const hw::StepShape& shape, const HostWork& work) {

@@ -9,6 +9,7 @@
 #include "sim/engine/audit.hpp"
 #include "sim/engine/instance_stats.hpp"
 #include "sim/engine/request_log.hpp"
+#include "sim/engine/run_observer.hpp"
 #include "sim/engine/scenario.hpp"
 #include "sim/engine/transfer_counts.hpp"
 
@@ -49,7 +50,9 @@ struct RunResult {
 
 /// Simulates until every request has ended. The scenario's traffic is used up. The queues are
 /// looked at at each of `probes` (ascending), after everything else of that instant; looking
-/// changes nothing but `events` and `fingerprint`.
-[[nodiscard]] RunResult run(Scenario& scenario, std::span<const TimePoint> probes = {});
+/// changes nothing but `events` and `fingerprint`. An `observer` is told of every step and of what
+/// becomes of every request.
+[[nodiscard]] RunResult run(Scenario& scenario, std::span<const TimePoint> probes = {},
+                            RunObserver* observer = nullptr);
 
 }  // namespace tokenline
