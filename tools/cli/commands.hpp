@@ -38,6 +38,7 @@ Outcome compare_command(const std::vector<std::string>& words);
 Outcome list_command(const std::vector<std::string>& words);
 Outcome describe_command(const std::vector<std::string>& words);
 Outcome roofline_command(const std::vector<std::string>& words);
+Outcome lab_command(const std::vector<std::string>& words);
 Outcome calibrate_command(const std::vector<std::string>& words);
 Outcome validate_command(const std::vector<std::string>& words);
 
