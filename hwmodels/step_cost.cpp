@@ -125,25 +125,23 @@ void StepCost::add(Price& price, OperatorKind kind, const KernelCost& cost, std:
   if (cost.provenance != Provenance::measured) price.off_grid[kind] += time;
 }
 
-void StepCost::add_gemm(std::vector<Price>& table, const models::Gemm& product) const {
+void StepCost::add_gemm(Sizes table, const models::Gemm& product) const {
   GemmPricer pricer(setup_.gpu, product.n, product.k, product.precision, setup_.input_quantization);
-  for (std::size_t i = 1; i < table.size(); ++i)
-    add(table[i], OperatorKind::gemm, pricer(static_cast<std::int64_t>(i)), product.count,
-        pricer.fit().error.median);
+  for (std::int64_t size = table.first; Price & price : table.prices)
+    add(price, OperatorKind::gemm, pricer(size++), product.count, pricer.fit().error.median);
 }
 
-void StepCost::add_elementwise(std::vector<Price>& table, const models::Elementwise& op) const {
+void StepCost::add_elementwise(Sizes table, const models::Elementwise& op) const {
   const ElementwisePricer pricer(setup_.gpu, op.name, op.bytes_per_token);
-  for (std::size_t i = 1; i < table.size(); ++i)
-    add(table[i], OperatorKind::elementwise, pricer(static_cast<std::int64_t>(i)), op.count,
-        pricer.fit().error.median);
+  for (std::int64_t size = table.first; Price & price : table.prices)
+    add(price, OperatorKind::elementwise, pricer(size++), op.count, pricer.fit().error.median);
 }
 
-void StepCost::add_collective(std::vector<Price>& table, const models::Collective& op) const {
+void StepCost::add_collective(Sizes table, const models::Collective& op) const {
   const auto fill = [&](const auto& pricer) {
-    for (std::size_t i = 1; i < table.size(); ++i)
-      add(table[i], OperatorKind::collective, pricer(static_cast<double>(i) * op.bytes_per_token),
-          op.count, pricer.error().median);
+    for (std::int64_t size = table.first; Price & price : table.prices)
+      add(price, OperatorKind::collective, pricer(real(size++) * op.bytes_per_token), op.count,
+          pricer.error().median);
   };
   if (setup_.network)
     fill(ClusterCollective(setup_.gpu, *setup_.network, op.op,
@@ -152,63 +150,80 @@ void StepCost::add_collective(std::vector<Price>& table, const models::Collectiv
     fill(CollectivePricer(setup_.gpu, op.op, op.gpus));
 }
 
-void StepCost::add_experts(std::vector<Price>& table, const models::ExpertLayers& layers) const {
+void StepCost::add_experts(Sizes table, const models::ExpertLayers& layers) const {
   const ExpertPricer pricer(setup_.gpu, layers, setup_.expert_load);
-  for (std::size_t i = 1; i < table.size(); ++i)
-    add(table[i], OperatorKind::experts,
-        pricer(static_cast<std::int64_t>(i) * setup_.parallelism.data), layers.count,
+  for (std::int64_t size = table.first; Price & price : table.prices)
+    add(price, OperatorKind::experts, pricer(size++ * setup_.parallelism.data), layers.count,
         pricer.fit().error.median);
 }
 
 void StepCost::build_tables() {
   const std::int64_t groups = setup_.parallelism.data;
+  // Prices of no token stay zero.
+  const auto from_one = [](std::vector<Price>& table) {
+    return Sizes{1, std::span(table).subspan(1)};
+  };
   by_tokens_.resize(static_cast<std::size_t>(ceil_div(setup_.max_tokens, groups)) + 1);
-  for (const models::Gemm& product : operators_.gemms) add_gemm(by_tokens_, product);
-  for (const models::Elementwise& op : operators_.elementwise) add_elementwise(by_tokens_, op);
-  for (const models::Collective& op : operators_.collectives) add_collective(by_tokens_, op);
-  if (operators_.experts) add_experts(by_tokens_, *operators_.experts);
+  const Sizes tokens = from_one(by_tokens_);
+  for (const models::Gemm& product : operators_.gemms) add_gemm(tokens, product);
+  for (const models::Elementwise& op : operators_.elementwise) add_elementwise(tokens, op);
+  for (const models::Collective& op : operators_.collectives) add_collective(tokens, op);
+  if (operators_.experts) add_experts(tokens, *operators_.experts);
   if (setup_.parallelism.context > 1) {
     ring_.emplace(setup_.gpu, setup_.network.get(), rings(setup_, stage_));
     merges_.resize(static_cast<std::size_t>(ceil_div(setup_.max_sequences, groups)) + 1);
-    for (const models::Collective& op : operators_.merges) add_collective(merges_, op);
+    for (const models::Collective& op : operators_.merges) add_collective(from_one(merges_), op);
   }
 
   by_sampled_.resize(static_cast<std::size_t>(ceil_div(setup_.max_sequences, groups)) + 1);
   if (operators_.lm_head.count == 0) return;
-  add_gemm(by_sampled_, operators_.lm_head);
-  add_elementwise(by_sampled_, operators_.sampler);
+  add_gemm(from_one(by_sampled_), operators_.lm_head);
+  add_elementwise(from_one(by_sampled_), operators_.sampler);
 }
 
-void StepCost::add_decodes(Price& price, const StepShape& shape) const {
+Decode StepCost::decodes(const StepShape& shape) const {
   const std::int64_t groups = setup_.parallelism.data;
   const std::int64_t sequences = ceil_div(shape.decode_sequences, groups);
   // Of the KV; each context rank has all sequences.
   const std::int64_t context =
       std::max(sequences, ceil_div(shape.decode_context, groups * setup_.parallelism.context));
+  return {sequences, context, setup_.kv_element};
+}
+
+KernelCost StepCost::verifying(KernelCost cost, std::int64_t queries) const {
+  if (queries == 1) return cost;
+  cost.flops *= real(queries);
+  cost.time = std::max(cost.time, cost.flops / setup_.gpu.peak_16bit);
+  cost.provenance = std::max(cost.provenance, Provenance::fitted);
+  return cost;
+}
+
+void StepCost::add_latent_decodes(Price& price, const StepShape& shape) const {
+  const Decode own = decodes(shape);
+  add(price, OperatorKind::mla,
+      verifying(mla_->decode(own.sequences, own.context), shape.decode_queries),
+      operators_.mla->count, mla_->decode_error().median);
+}
+
+void StepCost::add_decodes(Price& price, const StepShape& shape,
+                           const models::AttentionLayers& layers) const {
+  const Decode own = decodes(shape);
+  const bool mixed = setup_.fused_mixed_attention && !shape.chunks.empty();
+  const std::int64_t seen =
+      layers.window ? std::min(own.context, own.sequences * *layers.window) : own.context;
+  const KernelCost cost = mixed ? attention_->mixed_decode(own.sequences, seen)
+                                : attention_->decode(own.sequences, seen);
+  add(price, OperatorKind::decode_attention, verifying(cost, shape.decode_queries), layers.count,
+      attention_->decode_error().median);
+}
+
+void StepCost::add_decodes(Price& price, const StepShape& shape) const {
   if (ring_)
     price += merges_[static_cast<std::size_t>(
-        ceil_div(shape.decode_sequences * shape.decode_queries, groups))];
-  const auto verifying = [&](KernelCost cost) {
-    if (shape.decode_queries == 1) return cost;
-    cost.flops *= real(shape.decode_queries);
-    cost.time = std::max(cost.time, cost.flops / setup_.gpu.peak_16bit);
-    cost.provenance = std::max(cost.provenance, Provenance::fitted);
-    return cost;
-  };
-  if (mla_) {
-    add(price, OperatorKind::mla, verifying(mla_->decode(sequences, context)),
-        operators_.mla->count, mla_->decode_error().median);
-    return;
-  }
-  const bool mixed = setup_.fused_mixed_attention && !shape.chunks.empty();
-  for (const models::AttentionLayers& layers : operators_.attention) {
-    const std::int64_t seen =
-        layers.window ? std::min(context, sequences * *layers.window) : context;
-    add(price, OperatorKind::decode_attention,
-        verifying(mixed ? attention_->mixed_decode(sequences, seen)
-                        : attention_->decode(sequences, seen)),
-        layers.count, attention_->decode_error().median);
-  }
+        ceil_div(shape.decode_sequences * shape.decode_queries, setup_.parallelism.data))];
+  if (mla_) return add_latent_decodes(price, shape);
+  for (const models::AttentionLayers& layers : operators_.attention)
+    add_decodes(price, shape, layers);
 }
 
 KernelCost StepCost::prefill_attention(const Chunk& chunk) const {
@@ -222,26 +237,31 @@ KernelCost StepCost::prefill_attention(const Chunk& chunk) const {
       (*ring_)(real(held) * token), ranks);
 }
 
+void StepCost::add_latent_chunk(Price& price, const Chunk& chunk) const {
+  add(price, OperatorKind::mla, mla_->prefill(chunk.new_tokens, chunk.past_tokens),
+      operators_.mla->count, mla_->prefill_error().median);
+}
+
+void StepCost::add_chunk(Price& price, const Chunk& chunk,
+                         const models::AttentionLayers& layers) const {
+  KernelCost cost;
+  if (!layers.window || chunk.new_tokens <= *layers.window) {
+    const std::int64_t reach = layers.window.value_or(chunk.past_tokens);
+    cost = prefill_attention({chunk.new_tokens, std::min(chunk.past_tokens, reach)});
+  } else {
+    // A band of the window's width as pieces of equal work: `window` queries that see half a
+    // window before them and their own triangle.
+    const std::int64_t window = *layers.window;
+    cost = attention_->prefill(window, window / 2, ceil_div(chunk.new_tokens, window));
+  }
+  add(price, OperatorKind::prefill_attention, cost, layers.count,
+      attention_->prefill_error().median);
+}
+
 void StepCost::add_chunk(Price& price, const Chunk& chunk) const {
-  if (mla_) {
-    add(price, OperatorKind::mla, mla_->prefill(chunk.new_tokens, chunk.past_tokens),
-        operators_.mla->count, mla_->prefill_error().median);
-    return;
-  }
-  for (const models::AttentionLayers& layers : operators_.attention) {
-    KernelCost cost;
-    if (!layers.window || chunk.new_tokens <= *layers.window) {
-      const std::int64_t reach = layers.window.value_or(chunk.past_tokens);
-      cost = prefill_attention({chunk.new_tokens, std::min(chunk.past_tokens, reach)});
-    } else {
-      // A band of the window's width as pieces of equal work: `window` queries that see half a
-      // window before them and their own triangle.
-      const std::int64_t window = *layers.window;
-      cost = attention_->prefill(window, window / 2, ceil_div(chunk.new_tokens, window));
-    }
-    add(price, OperatorKind::prefill_attention, cost, layers.count,
-        attention_->prefill_error().median);
-  }
+  if (mla_) return add_latent_chunk(price, chunk);
+  for (const models::AttentionLayers& layers : operators_.attention)
+    add_chunk(price, chunk, layers);
 }
 
 Price StepCost::price(const StepShape& shape) const {

@@ -124,6 +124,16 @@ struct Price {
   }
 };
 
+/// One operator of a step: all of its kernels, or the attention of one prompt chunk in the layers
+/// of one reach.
+struct OperatorPrice {
+  std::string name;  ///< "qkv_proj", "norm", "all_reduce", "decode_attention", ….
+  OperatorKind kind = OperatorKind::gemm;
+  std::int64_t count = 1;  ///< Times per forward pass; `price` is of all of them.
+  Price price;
+  FlopsPerSecond peak;  ///< Of the datasheet for its FLOPs; infinite where it has none.
+};
+
 /// Prices forward passes through one pipeline stage of a replica: all of the model where there is
 /// one stage. Everything proportional to tokens comes from tables built once; a call costs O(1 +
 /// chunks). Host time is not included, nor are the gathering of logits across ranks and the overlap
@@ -148,6 +158,11 @@ class StepCost {
   /// least `decode_sequences`; chunks are not empty.
   [[nodiscard]] Price price(const StepShape& shape) const;
 
+  /// The operators whose prices price() adds up: those over all tokens, those over sampled tokens,
+  /// merges of context ranks, attention, each part summed by itself and then added. Contract: that
+  /// of price(), and one group of attention data parallelism.
+  [[nodiscard]] std::vector<OperatorPrice> breakdown(const StepShape& shape) const;
+
   /// Weights on one GPU of the stage: sharded matrices, embedding and LM head; norms and biases
   /// replicated.
   [[nodiscard]] Bytes weights() const { return weights_; }
@@ -166,15 +181,32 @@ class StepCost {
   [[nodiscard]] const models::OperatorList& operators() const { return operators_; }
 
  private:
+  /// Prices of the sizes `first`, `first` + 1, …
+  struct Sizes {
+    std::int64_t first = 0;
+    std::span<Price> prices;
+  };
+  /// What breakdown() collects its rows with.
+  class Breakdown;
+
   void build_tables();
   void add(Price& price, OperatorKind kind, const KernelCost& cost, std::int64_t count,
            double error) const;
-  void add_gemm(std::vector<Price>& table, const models::Gemm& product) const;
-  void add_elementwise(std::vector<Price>& table, const models::Elementwise& op) const;
-  void add_collective(std::vector<Price>& table, const models::Collective& op) const;
-  void add_experts(std::vector<Price>& table, const models::ExpertLayers& layers) const;
+  void add_gemm(Sizes table, const models::Gemm& product) const;
+  void add_elementwise(Sizes table, const models::Elementwise& op) const;
+  void add_collective(Sizes table, const models::Collective& op) const;
+  void add_experts(Sizes table, const models::ExpertLayers& layers) const;
   void add_decodes(Price& price, const StepShape& shape) const;
   void add_chunk(Price& price, const Chunk& chunk) const;
+  /// What a group, and a context rank in it, has of a step's decodes.
+  [[nodiscard]] Decode decodes(const StepShape& shape) const;
+  /// A kernel over `queries` of each sequence, given its cost of one.
+  [[nodiscard]] KernelCost verifying(KernelCost cost, std::int64_t queries) const;
+  void add_latent_decodes(Price& price, const StepShape& shape) const;
+  void add_decodes(Price& price, const StepShape& shape,
+                   const models::AttentionLayers& layers) const;
+  void add_latent_chunk(Price& price, const Chunk& chunk) const;
+  void add_chunk(Price& price, const Chunk& chunk, const models::AttentionLayers& layers) const;
   [[nodiscard]] KernelCost prefill_attention(const Chunk& chunk) const;
 
   StepSetup setup_;

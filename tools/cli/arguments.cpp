@@ -6,6 +6,7 @@
 #include <boost/program_options.hpp>
 
 #include "sim/config/diagnostic.hpp"
+#include "sim/config/numbers.hpp"
 
 namespace tokenline::cli {
 namespace {
@@ -64,6 +65,25 @@ std::string Arguments::required(const std::string& option) const {
   const auto given = value(option);
   if (!given) throw UsageError(fmt::format("option '--{}' is missing", option));
   return *given;
+}
+
+std::int64_t Arguments::integer(const std::string& option, std::int64_t standard, std::int64_t low,
+                                std::int64_t high) const {
+  const auto given = value(option);
+  if (!given) return standard;
+  const auto number = config::parse_integer(*given);
+  if (!number.ok() || number.value < low || number.value > high)
+    throw UsageError(
+        fmt::format("--{} {}: expected a whole number from {} to {}", option, *given, low, high));
+  return number.value;
+}
+
+std::string Arguments::word(const std::string& option,
+                            const std::vector<std::string>& choices) const {
+  const std::string given = value(option).value_or(choices.front());
+  if (std::ranges::find(choices, given) == choices.end())
+    throw UsageError(unknown("--" + option, given, choices));
+  return given;
 }
 
 std::optional<Arguments> parse(const Usage& usage, const std::vector<std::string>& words) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <stdexcept>
@@ -39,6 +40,13 @@ class Arguments {
   [[nodiscard]] std::vector<std::string> values(const std::string& option) const;
   /// Throws UsageError when the option was not given.
   [[nodiscard]] std::string required(const std::string& option) const;
+  /// The whole number given, `standard` without one. Throws UsageError where it is none or outside
+  /// `low` to `high`.
+  [[nodiscard]] std::int64_t integer(const std::string& option, std::int64_t standard,
+                                     std::int64_t low, std::int64_t high) const;
+  /// The word given, the first of `choices` without one. Throws UsageError for any other.
+  [[nodiscard]] std::string word(const std::string& option,
+                                 const std::vector<std::string>& choices) const;
   [[nodiscard]] const std::string& positional() const { return positional_; }
 
  private:

@@ -37,6 +37,8 @@ Outcome run_command(const std::vector<std::string>& words);
 Outcome compare_command(const std::vector<std::string>& words);
 Outcome list_command(const std::vector<std::string>& words);
 Outcome describe_command(const std::vector<std::string>& words);
+Outcome roofline_command(const std::vector<std::string>& words);
+Outcome lab_command(const std::vector<std::string>& words);
 Outcome calibrate_command(const std::vector<std::string>& words);
 Outcome validate_command(const std::vector<std::string>& words);
 

@@ -1,6 +1,3 @@
-#include <fmt/format.h>
-
-#include "sim/config/numbers.hpp"
 #include "sim/report/comparison.hpp"
 #include "sim/report/parallel.hpp"
 #include "tools/cli/arguments.hpp"
@@ -26,12 +23,8 @@ Usage usage() {
 }
 
 std::size_t threads(const Arguments& arguments) {
-  const auto text = arguments.value("threads");
-  if (!text) return report::hardware_threads();
-  const auto number = config::parse_integer(*text);
-  if (!number.ok() || number.value < 1 || number.value > 1024)
-    throw UsageError(fmt::format("--threads {}: expected a whole number from 1 to 1024", *text));
-  return static_cast<std::size_t>(number.value);
+  if (!arguments.has("threads")) return report::hardware_threads();
+  return static_cast<std::size_t>(arguments.integer("threads", 1, 1, 1024));
 }
 
 }  // namespace

@@ -22,13 +22,16 @@
 namespace tokenline::cli {
 
 std::span<const Command> commands() {
-  static constexpr std::array<Command, 6> all{
+  static constexpr std::array<Command, 8> all{
       {{"run", "simulate a scenario and report on it", run_command},
        {"compare", "simulate the variants of a study, rank them, check its claims",
         compare_command},
        {"list", "list the models, GPUs, networks, policies or engines that are built in",
         list_command},
        {"describe", "explain one of them, or the keys of a scenario or study", describe_command},
+       {"roofline", "price a step by operator: FLOPs, bytes, bound, time, and the knee over batch",
+        roofline_command},
+       {"lab", "show a mechanism at work: attention, paged KV, batching, speculation", lab_command},
        {"calibrate", "fit a GPU's kernel models to measured times", calibrate_command},
        {"validate", "compare predictions with measured servers and kernels", validate_command}}};
   return all;

@@ -134,7 +134,8 @@ TEST_CASE("every command explains itself", "[cli]") {
   const Folder folder;
   const Ran overview = execute(folder, "--help");
   CHECK(overview.exit_code == 0);
-  for (const char* command : {"run", "compare", "list", "describe", "calibrate"}) {
+  for (const char* command :
+       {"run", "compare", "list", "describe", "calibrate", "roofline", "lab"}) {
     CHECK_THAT(overview.out, Contains(command));
     const Ran help = execute(folder, std::string(command) + " --help");
     CHECK(help.exit_code == 0);
