@@ -1,37 +1,26 @@
-#include <fmt/format.h>
-
-#include "sim/config/numbers.hpp"
 #include "sim/report/comparison.hpp"
-#include "sim/report/parallel.hpp"
 #include "tools/cli/arguments.hpp"
 #include "tools/cli/commands.hpp"
+#include "tools/cli/threads.hpp"
 
 namespace tokenline::cli {
 namespace {
 
 Usage usage() {
-  return {.synopsis = "compare STUDY [options]",
-          .about =
-              "Simulates the variants of a study: holds its claims against the results, ranks "
-              "the variants\nand shows where they differ.",
-          .positional = "STUDY",
-          .options = {{"json", "", "Print one JSON object with everything.", false},
-                      {"out", "DIR", "Write compare.json and a run directory per variant.", false},
-                      {"threads", "N", "Variants simulated at a time; all processors by default.",
-                       false}},
-          .epilogue =
-              "The result is the same for any number of threads. `tokenline describe "
-              "study` lists the keys\nof a study.\n" +
-              std::string(exit_codes())};
-}
-
-std::size_t threads(const Arguments& arguments) {
-  const auto text = arguments.value("threads");
-  if (!text) return report::hardware_threads();
-  const auto number = config::parse_integer(*text);
-  if (!number.ok() || number.value < 1 || number.value > 1024)
-    throw UsageError(fmt::format("--threads {}: expected a whole number from 1 to 1024", *text));
-  return static_cast<std::size_t>(number.value);
+  return {
+      .synopsis = "compare STUDY [options]",
+      .about =
+          "Simulates the variants of a study: holds its claims against the results, ranks "
+          "the variants\nand shows where they differ.",
+      .positional = "STUDY",
+      .options = {{"json", "", "Print one JSON object with everything.", false},
+                  {"out", "DIR", "Write compare.json and a run directory per variant.", false},
+                  {"threads", "N", "Variants simulated at a time; all processors by default.",
+                   false}},
+      .epilogue =
+          "The result is the same for any number of threads. `tokenline describe "
+          "study` lists the keys\nof a study.\n" +
+          std::string(exit_codes())};
 }
 
 }  // namespace
