@@ -46,7 +46,12 @@ std::vector<std::uint32_t> RequestSubsets::kinds() const {
 
 std::unique_ptr<Scenario> RequestSubsets::borrow() const {
   const std::lock_guard lock(mutex_);
-  if (idle_.empty()) return std::make_unique<Scenario>(load_());
+  if (idle_.empty()) {
+    auto scenario = std::make_unique<Scenario>(load_());
+    // It is of all the traffic.
+    scenario->observed.reset();
+    return scenario;
+  }
   auto scenario = std::move(idle_.back());
   idle_.pop_back();
   return scenario;
@@ -95,6 +100,7 @@ std::string RequestSubsets::scenario_yaml(const Subset& subset,
       root, "description",
       text_value(fmt::format("{} of {} requests of {} with which {}; the assert says the opposite.",
                              subset.size(), arrivals().size(), scenario_.name, condition_.text)));
+  std::erase_if(root.entries, [](const Node::Entry& entry) { return entry.key == "observed"; });
   set_value(root, "assert", std::move(asserts));
   set_value(root, "traffic", std::move(traffic));
   return config::emit_yaml(root);

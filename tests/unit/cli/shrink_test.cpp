@@ -59,6 +59,25 @@ TEST_CASE("one long prompt and the chat request behind it are found", "[cli][shr
   CHECK_THAT(again.out, Contains("assert failed: chat.p99_ttft_ms <= 450 (it is "));
 }
 
+TEST_CASE("of the incident a handful of requests is left, PDFs before chat", "[cli][shrink]") {
+  const Folder folder;
+  const Ran ran = execute(folder, "shrink '" TOKENLINE_SOURCE_DIR
+                                  "/scenarios/p99_incident/incident.yaml' --breaks "
+                                  "'chat.p99_ttft_ms > 1000' --out found");
+  INFO(ran.out << ran.err);
+  REQUIRE(ran.exit_code == 0);
+  const auto json = nlohmann::json::parse(config::read_file(folder / "found/shrink.json"));
+  CHECK(json["requests_before"] > 10'000);
+  CHECK(json["requests"] <= 50);
+  CHECK(json["one_minimal"] == true);
+  // One prompt of 16,384 tokens is 0.75 s of a replica, so that a second of waiting needs two.
+  const std::string trace = config::read_file(folder / "found/trace.csv");
+  const auto first = trace.find(",16384,");
+  REQUIRE(first != std::string::npos);
+  CHECK(trace.find(",16384,", first + 1) != std::string::npos);
+  CHECK(execute(folder, "run found/scenario.yaml --quiet").exit_code == 1);
+}
+
 TEST_CASE("the same is found with any number of threads, and again in its folder",
           "[cli][shrink]") {
   const Folder folder;
