@@ -219,6 +219,7 @@ void read(Scenario& scenario, config::Document& document) {
   before = document.mistakes();
   scenario.traffic = traffic::read_traffic(root, scenario.seed);
   mistakes.traffic = document.mistakes() != before;
+  scenario.observed = read_observed_run(root, scenario.traffic);
   if (!mistakes.cluster && !mistakes.traffic && !scenario.traffic.classes.empty())
     complete_admission(cluster, scenario.traffic, scenario.cluster);
   scenario.speculation = read_speculation(root, model, scenario.traffic.classes);

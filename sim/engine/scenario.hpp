@@ -13,6 +13,7 @@
 #include "sim/engine/engine_config.hpp"
 #include "sim/engine/faults.hpp"
 #include "sim/engine/memory_plan.hpp"
+#include "sim/engine/observed_run.hpp"
 #include "sim/engine/pools.hpp"
 #include "sim/engine/speculation.hpp"
 #include "workloads/models/operators.hpp"
@@ -65,6 +66,7 @@ struct Scenario {
   traffic::Traffic traffic;
   std::vector<Fault> faults;
   std::optional<MeasureWindow> measure;
+  std::optional<ObservedRun> observed;
   std::vector<std::string> asserts;  ///< "chat.p99_ttft_ms < 500", checked by sim/report.
   config::Node resolved;             ///< Every key with the value in force.
 };

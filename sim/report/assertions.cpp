@@ -14,6 +14,13 @@ namespace {
 
 using Comparison = Condition::Comparison;
 
+/// The operators as they are written, those with two characters first.
+constexpr std::array<std::pair<std::string_view, Comparison>, 4> operators{
+    {{"<=", Comparison::at_most},
+     {">=", Comparison::at_least},
+     {"<", Comparison::less},
+     {">", Comparison::greater}}};
+
 std::string_view trimmed(std::string_view text) {
   const auto begin = text.find_first_not_of(' ');
   if (begin == std::string_view::npos) return {};
@@ -28,11 +35,6 @@ struct Parsed {
 
 Parsed parse(const std::string& text, const std::vector<std::string>& classes,
              const std::vector<std::string>& pools) {
-  constexpr std::array<std::pair<std::string_view, Comparison>, 4> operators{
-      {{"<=", Comparison::at_most},
-       {">=", Comparison::at_least},
-       {"<", Comparison::less},
-       {">", Comparison::greater}}};
   const std::string_view whole = text;
   Parsed parsed{.condition = {.text = text, .metric = {}}, .mistake = {}};
   const auto at = whole.find_first_of("<>");
@@ -93,6 +95,24 @@ std::vector<Condition> read_conditions(const Scenario& scenario) {
   }
   if (!mistakes.empty()) throw config::ConfigError(std::move(mistakes));
   return conditions;
+}
+
+Condition read_condition(const Scenario& scenario, const std::string& text,
+                         const std::string& option) {
+  Parsed parsed = parse(text, class_names(scenario), pool_names(scenario));
+  if (!parsed.mistake.message.empty())
+    throw config::ConfigError(config::Diagnostic{
+        {option, 1, 1}, {}, std::move(parsed.mistake.message), std::move(parsed.mistake.hint)});
+  return std::move(parsed.condition);
+}
+
+std::string negated(const Condition& condition) {
+  constexpr std::array<std::string_view, 4> opposite{">=", ">", "<=", "<"};
+  const std::string_view text = condition.text;
+  const std::string_view bound =
+      text.substr(text.find_first_not_of("<>= ", text.find_first_of("<>")));
+  return fmt::format("{} {} {}", condition.metric,
+                     opposite.at(static_cast<std::size_t>(condition.comparison)), trimmed(bound));
 }
 
 std::vector<AssertResult> check(const std::vector<Condition>& conditions, const Summary& summary) {

@@ -21,6 +21,14 @@ struct Condition {
 /// the scenario or is not written `metric < number` (or <=, >, >=), at its line.
 [[nodiscard]] std::vector<Condition> read_conditions(const Scenario& scenario);
 
+/// A condition that an option of the command line gives. Throws ConfigError, as read_conditions(),
+/// at the text `option` ("--breaks x.y > 3"), 1:1.
+[[nodiscard]] Condition read_condition(const Scenario& scenario, const std::string& text,
+                                       const std::string& option);
+
+/// What holds where a condition with a value does not: "chat.p99_ttft_ms >= 500".
+[[nodiscard]] std::string negated(const Condition& condition);
+
 /// Each condition against the summary, in order.
 [[nodiscard]] std::vector<AssertResult> check(const std::vector<Condition>& conditions,
                                               const Summary& summary);

@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <set>
 
+#include "sim/base/check.hpp"
+#include "sim/report/console.hpp"
 #include "sim/report/metric.hpp"
 #include "sim/report/parallel.hpp"
 #include "sim/report/run_directory.hpp"
@@ -40,7 +42,7 @@ std::vector<std::string> claim_directories(const std::string& out, const Study& 
 }
 
 VariantResult run_variant(Variant& variant, const std::string* directory) {
-  const RunResult result = run(variant.scenario);
+  const RunResult result = run(variant.scenario, probes(variant.scenario.observed));
   VariantResult finished{.name = variant.name,
                          .note = variant.note,
                          .ranked = variant.ranked,
@@ -48,6 +50,28 @@ VariantResult run_variant(Variant& variant, const std::string* directory) {
   finished.summary.asserts = check(variant.conditions, finished.summary);
   if (directory != nullptr) write_run(*directory, variant.scenario, result, finished.summary);
   return finished;
+}
+
+BaseFidelity replay(ObservedBase& base) {
+  const RunResult result = run(base.scenario, probes(base.scenario.observed));
+  const Summary summary = summarize(base.scenario, result);
+  TOKENLINE_CHECK(summary.audit.passed, "{}:\n{}", base.file, audit_verdict(summary.audit));
+  return {base.file, summary.fidelity.value()};
+}
+
+/// Runs the variants and holds the claims against them.
+void run_variants(Study& study, const ComparisonOptions& options,
+                  const std::vector<std::string>& directories, Comparison& comparison) {
+  comparison.variants.resize(study.variants.size());
+  for_each_index(study.variants.size(), options.threads, [&](std::size_t i) {
+    comparison.variants[i] =
+        run_variant(study.variants[i], directories.empty() ? nullptr : &directories[i]);
+  });
+  for (const Claim& claim : study.plan.claims)
+    comparison.claims.push_back(judge(claim, comparison.variants[claim.variant]));
+  comparison.ranking = rank(study.plan, comparison.variants);
+  for (std::size_t i = 0; i < comparison.variants.size(); ++i)
+    if (!comparison.variants[i].ranked) comparison.unranked.push_back(i);
 }
 
 bool confirms(const Claim& claim, double simulated) {
@@ -81,6 +105,10 @@ Figure VariantResult::figure(const std::string& path) const {
   if (!has_scope(summary, path))
     return {.key = std::string(key_of(path)), .value = {}, .whole = false};
   return metric(summary, path);
+}
+
+bool Comparison::faithful() const {
+  return std::ranges::all_of(observed, [](const auto& base) { return base.fidelity.passed(); });
 }
 
 bool Comparison::audits_passed() const {
@@ -142,16 +170,11 @@ Comparison compare(Study& study, const ComparisonOptions& options) {
   if (options.out) directories = claim_directories(*options.out, study);
   Comparison comparison;
   comparison.plan = study.plan;
-  comparison.variants.resize(study.variants.size());
-  for_each_index(study.variants.size(), options.threads, [&](std::size_t i) {
-    comparison.variants[i] =
-        run_variant(study.variants[i], directories.empty() ? nullptr : &directories[i]);
-  });
-  for (const Claim& claim : study.plan.claims)
-    comparison.claims.push_back(judge(claim, comparison.variants[claim.variant]));
-  comparison.ranking = rank(study.plan, comparison.variants);
-  for (std::size_t i = 0; i < comparison.variants.size(); ++i)
-    if (!comparison.variants[i].ranked) comparison.unranked.push_back(i);
+  comparison.observed.resize(study.observed.size());
+  for_each_index(study.observed.size(), options.threads,
+                 [&](std::size_t i) { comparison.observed[i] = replay(study.observed[i]); });
+  comparison.refused = !options.ignore_fidelity && !comparison.faithful();
+  if (!comparison.refused) run_variants(study, options, directories, comparison);
   if (options.out)
     write_file((std::filesystem::path(*options.out) / comparison_marker).string(),
                comparison_json(comparison));

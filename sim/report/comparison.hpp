@@ -31,9 +31,18 @@ struct ClaimResult {
   std::vector<Share> ledger;
 };
 
+/// How near the replay of a base is to what was observed of it.
+struct BaseFidelity {
+  std::string file;
+  Fidelity fidelity;
+};
+
 /// The result of a study.
 struct Comparison {
   StudyPlan plan;
+  std::vector<BaseFidelity> observed;  ///< Of Study::observed.
+  /// A base missed what was observed, so that no variant was simulated; all that follows is empty.
+  bool refused = false;
   std::vector<VariantResult> variants;  ///< In the order of the study.
   std::vector<ClaimResult> claims;      ///< In the order of plan.claims.
   /// Indices of the ranked variants, best first: by rank_by, then then_by, then the order of the
@@ -41,6 +50,8 @@ struct Comparison {
   std::vector<std::size_t> ranking;
   std::vector<std::size_t> unranked;
 
+  /// Whether every base that was observed is replayed within its tolerance.
+  [[nodiscard]] bool faithful() const;
   [[nodiscard]] bool audits_passed() const;
   [[nodiscard]] bool asserts_passed() const;
   /// rank_by of a variant ÷ that of the first one; empty without rank_by.
@@ -49,6 +60,8 @@ struct Comparison {
 
 struct ComparisonOptions {
   std::size_t threads = 1;
+  /// Simulates the variants of a base whose replay misses what was observed too.
+  bool ignore_fidelity = false;
   /// Where to write compare.json and a run directory per variant, if anywhere.
   std::optional<std::string> out;
 };

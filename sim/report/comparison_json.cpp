@@ -61,6 +61,14 @@ Json row(const Comparison& comparison, std::size_t index) {
 std::string comparison_json(const Comparison& comparison) {
   const StudyPlan& plan = comparison.plan;
   Json root{{"tokenline", version()}, {"study", plan.name}, {"description", plan.description}};
+  if (!comparison.observed.empty()) {
+    root["observed"] = Json::array();
+    for (const BaseFidelity& base : comparison.observed)
+      root["observed"].push_back(
+          {{"base", base.file}, {"fidelity", Json::parse(fidelity_json(base.fidelity))}});
+    root["refused"] = comparison.refused;
+    if (comparison.refused) return root.dump(2) + '\n';
+  }
   root["claims"] = Json::array();
   for (std::size_t i = 0; i < plan.claims.size(); ++i)
     root["claims"].push_back(

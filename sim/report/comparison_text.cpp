@@ -150,11 +150,28 @@ std::string verdicts(const Comparison& comparison) {
   return out;
 }
 
+/// How near the replays of the bases are; a miss that is to be ignored is not to be overlooked.
+std::string replays(const Comparison& comparison) {
+  std::string out;
+  for (const BaseFidelity& base : comparison.observed)
+    out += fmt::format("\n{}\n", base.file) + fidelity_text(base.fidelity);
+  if (comparison.faithful()) return out;
+  return out +
+         (comparison.refused
+              ? "\nREFUSED: the replay misses what was observed, so that what it says of variants "
+                "is\nworth nothing. Find what the scenario lacks, or see it all the same with "
+                "--ignore-fidelity.\n"
+              : "\nWARNING: the replay MISSES what was observed, and --ignore-fidelity says to go "
+                "on:\ndo not act on what follows.\n");
+}
+
 }  // namespace
 
 std::string comparison_text(const Comparison& comparison) {
   const StudyPlan& plan = comparison.plan;
   std::string out = fmt::format("Study {}\n", plan.name) + wrapped(plan.description, 2, page_width);
+  out += replays(comparison);
+  if (comparison.refused) return out;
   if (!plan.claims.empty()) out += "\nClaimed and simulated\n" + claims_table(comparison);
   for (std::size_t i = 0; i < comparison.claims.size(); ++i)
     if (!comparison.claims[i].confirmed) out += '\n' + reason(comparison, i);

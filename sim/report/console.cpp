@@ -249,6 +249,7 @@ std::string console_text(const Summary& summary) {
   out += totals(all) + latencies(all) + std::string(block_width, '=') + '\n';
   if (summary.classes.size() > 2) out += '\n' + class_table(summary);
   out += '\n' + instance_table(summary) + pool_lines(summary) + '\n' + ledger(summary) + '\n';
+  if (summary.fidelity) out += fidelity_text(*summary.fidelity) + '\n';
   out += fmt::format("engine: {} ({}), scheduler {}; seed {}\n", summary.engine.preset,
                      summary.engine.modelled, summary.engine.scheduler, summary.seed);
   out += traffic_counts(summary) + fleet_life(summary);

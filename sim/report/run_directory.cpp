@@ -36,7 +36,8 @@ class DataFiles {
   void visit_all(config::Node& config) const {
     visit_if_path(config.find("model"));
     if (config::Node* cluster = config.find("cluster")) visit_if_path(cluster->find("gpu"));
-    if (config::Node* traffic = config.find("traffic")) visit_files(*traffic);
+    for (const std::string_view key : {"traffic", "observed"})
+      if (config::Node* section = config.find(key)) visit_files(*section);
   }
 
  private:

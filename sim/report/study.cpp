@@ -103,6 +103,11 @@ class MetricChecks {
   const std::vector<Loaded>& loaded_;
 };
 
+void add_observed(Study& study, const std::string& base) {
+  if (std::ranges::find(study.observed, base, &ObservedBase::file) == study.observed.end())
+    study.observed.push_back({base, load_scenario(base)});
+}
+
 Study build(config::Node root) {
   config::Document document(std::move(root));
   StudyText text = read_study(document);
@@ -118,8 +123,13 @@ Study build(config::Node root) {
       checks.in_variant(mention, text.plan.claims[i].variant);
   document.throw_if_errors();
 
-  Study study{.plan = std::move(text.plan), .variants = {}};
-  for (Loaded& one : loaded) study.variants.push_back(*std::move(one.variant));
+  Study study{.plan = std::move(text.plan), .variants = {}, .observed = {}};
+  for (std::size_t i = 0; i < loaded.size(); ++i) {
+    Variant& variant = study.variants.emplace_back(*std::move(loaded[i].variant));
+    if (variant.scenario.observed) add_observed(study, text.variants[i].base);
+    // A what-if was not observed.
+    if (!text.variants[i].overrides.empty()) variant.scenario.observed.reset();
+  }
   return study;
 }
 

@@ -45,10 +45,17 @@ struct Variant {
   std::vector<Condition> conditions;  ///< The scenario's asserts.
 };
 
+/// A scenario that variants change, whose replay is held against what was observed of it.
+struct ObservedBase {
+  std::string file;
+  Scenario scenario;
+};
+
 /// A study file with its scenarios, read, checked and ready to run.
 struct Study {
   StudyPlan plan;
   std::vector<Variant> variants;
+  std::vector<ObservedBase> observed;  ///< The bases with `observed:`, each once.
 };
 
 /// Reads a study and loads its scenarios. Throws ConfigError with every mistake found: those of the

@@ -194,6 +194,7 @@ Summary summarize(const Scenario& scenario, const RunResult& run) {
   if (run.fleet)
     summary.fleet_figures =
         summarize_fleet(*run.fleet, scenario.cluster.parallelism.gpus(), run.end);
+  summary.fidelity = fidelity(scenario, run, summary.classes);
   summary.audit = run.audit;
   return summary;
 }

@@ -9,6 +9,7 @@
 
 #include "sim/engine/run.hpp"
 #include "sim/report/class_summary.hpp"
+#include "sim/report/fidelity.hpp"
 #include "sim/report/figures.hpp"
 
 namespace tokenline::report {
@@ -83,6 +84,7 @@ struct Summary {
   std::vector<FaultResult> faults;
   std::optional<FleetResult> fleet;  ///< With cluster.autoscale,
   Figures fleet_figures;             ///< and empty without.
+  std::optional<Fidelity> fidelity;  ///< With observed.
   AuditReport audit;
   std::vector<AssertResult> asserts;
 

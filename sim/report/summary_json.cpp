@@ -134,6 +134,7 @@ std::string summary_json(const Summary& summary) {
     add(root["fleet"], summary.fleet_figures);
     root["fleet"]["sizes"] = sizes(*summary.fleet);
   }
+  if (summary.fidelity) root["fidelity"] = Json::parse(fidelity_json(*summary.fidelity));
   root["audit"] = audit(summary.audit);
   root["asserts"] = Json::array();
   for (const AssertResult& result : summary.asserts)

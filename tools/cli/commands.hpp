@@ -35,6 +35,8 @@ struct Command {
 
 Outcome run_command(const std::vector<std::string>& words);
 Outcome compare_command(const std::vector<std::string>& words);
+Outcome shrink_command(const std::vector<std::string>& words);
+Outcome incident_command(const std::vector<std::string>& words);
 Outcome list_command(const std::vector<std::string>& words);
 Outcome describe_command(const std::vector<std::string>& words);
 Outcome roofline_command(const std::vector<std::string>& words);

@@ -22,10 +22,13 @@
 namespace tokenline::cli {
 
 std::span<const Command> commands() {
-  static constexpr std::array<Command, 8> all{
+  static constexpr std::array<Command, 10> all{
       {{"run", "simulate a scenario and report on it", run_command},
        {"compare", "simulate the variants of a study, rank them, check its claims",
         compare_command},
+       {"shrink", "find the few requests with which a condition still holds", shrink_command},
+       {"incident", "make a scenario of a server's log and hold its replay against it",
+        incident_command},
        {"list", "list the models, GPUs, networks, policies or engines that are built in",
         list_command},
        {"describe", "explain one of them, or the keys of a scenario or study", describe_command},

@@ -59,7 +59,7 @@ Outcome run_command(const std::vector<std::string>& words) {
     report::refuse_inputs(*out, report::input_files(scenario));
   }
 
-  const RunResult result = run(scenario);
+  const RunResult result = run(scenario, probes(scenario.observed));
   report::Summary summary = report::summarize(scenario, result);
   summary.asserts = report::check(conditions, summary);
   if (out) report::write_run(*out, scenario, result, summary);

@@ -2,6 +2,9 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace tokenline::traffic {
@@ -19,6 +22,14 @@ struct ContentRun {
 /// What a request, prompt and answer, begins with, run by run. Two requests begin alike as far as
 /// their runs do; what lies behind the last run is nobody else's.
 using Content = std::vector<ContentRun>;
+
+/// A content as a field of a CSV file: "7:1500 12:*" is 1500 tokens of text 7, then text 12, which
+/// does not end. Empty for none.
+[[nodiscard]] std::string content_text(const Content& content);
+
+/// The content of such a field; nothing for any other text. Runs have 1 … 10^9 tokens, and only the
+/// last may be endless.
+[[nodiscard]] std::optional<Content> parse_content(std::string_view text);
 
 /// Texts of which each request begins with one, such as system prompts.
 struct SharedPrefix {

@@ -38,6 +38,7 @@ class CsvTraceReader {
   std::optional<TimePoint> read_time(const CsvRow& row);
   Placed<std::int64_t> read_tokens(const CsvRow& row, std::size_t field);
   std::string_view read_class(const CsvRow& row);
+  Content read_content(const CsvRow& row);
 
   const CsvSpelling& spelling_;
   CsvFile file_;
@@ -47,6 +48,7 @@ class CsvTraceReader {
   std::size_t prompt_ = absent;
   std::size_t output_ = absent;
   std::size_t class_ = absent;
+  std::size_t content_ = absent;
   std::vector<std::pair<std::size_t, std::string>> constant_;  ///< Where, and the value.
 };
 
@@ -76,7 +78,8 @@ void CsvTraceReader::read_name(const CsvRow& row, std::size_t field) {
   std::vector<std::string> known = spelling_.ignored;
   for (const auto& [ours, position] :
        {std::pair(&spelling_.time, &time_), std::pair(&spelling_.prompt, &prompt_),
-        std::pair(&spelling_.output, &output_), std::pair(&spelling_.request_class, &class_)}) {
+        std::pair(&spelling_.output, &output_), std::pair(&spelling_.request_class, &class_),
+        std::pair(&spelling_.content, &content_)}) {
     if (ours->empty()) continue;
     if (*ours == name) *position = field;
     known.push_back(*ours);
@@ -111,9 +114,20 @@ void CsvTraceReader::read_row(const CsvRow& row) {
       file_.error(row, field,
                   fmt::format("'{}', where a row of one generated request has {}",
                               row.fields[field], value));
+  Content content = read_content(row);
   if (!when) return;
   request.when = *when;
-  rows_.take(request, class_ != absent);
+  if (rows_.take(request, class_ != absent) && content_ != absent)
+    rows_.begins_with(std::move(content));
+}
+
+Content CsvTraceReader::read_content(const CsvRow& row) {
+  if (content_ == absent) return {};
+  auto content = parse_content(row.fields[content_]);
+  if (content) return *std::move(content);
+  file_.error(row, content_, fmt::format("'{}' is no beginning", row.fields[content_]),
+              "write runs of text:tokens with spaces between them, as in 7:1500 12:*");
+  return {};
 }
 
 std::optional<TimePoint> CsvTraceReader::read_time(const CsvRow& row) {

@@ -17,6 +17,7 @@ struct CsvSpelling {
   std::string prompt;
   std::string output;
   std::string request_class{};                    ///< Empty: there is no such column.
+  std::string content{};                          ///< What a request begins with; likewise.
   std::vector<std::string> ignored{};             ///< Columns that a replay does not need.
   std::vector<std::string> ignored_beginnings{};  ///< Of the names of more of them.
   /// Columns that are checked where they are there: name and the only value a request has.

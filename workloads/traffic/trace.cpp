@@ -29,6 +29,7 @@ CsvSpelling csv_spelling(TraceFormat format) {
               .prompt = "prompt_tokens",
               .output = "output_tokens",
               .request_class = "class",
+              .content = "begins_with",
               .ignored = {"request_id", "instance", "outcome", "ttft_ms", "tpot_ms", "e2el_ms",
                           "first_token_s", "finish_s", "preemptions", "retries",
                           "recomputed_tokens", "cached_tokens"},

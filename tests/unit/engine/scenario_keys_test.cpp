@@ -18,6 +18,7 @@ class DataFolder : public Scratch {
  public:
   DataFolder() {
     (void)write("t.csv", "arrival_s,prompt_tokens,output_tokens,class\n0.5,100,10,a\n1,200,30,a\n");
+    (void)write("observed.csv", "arrival_s,class,ttft_ms\n1,open,30\n");
     (void)write("lengths.csv", "5\n9\n40\n");
     (void)write("turns.csv", "1\n3\n");
     (void)write("talks.json", R"([{"conversations": [{"value": "Why?"}, {"value": "Because."}]}])");
@@ -53,6 +54,7 @@ faults:
   - {kind: instance_crash, replica: 1, at: 3 s, restart: 1 s}
   - {kind: straggler, replica: 0, from: 2 s, to: 4 s, slowdown: 1.5}
 measure: {from: 1 s, to: 8 s}
+observed: {file: observed.csv, tolerance: 0.1}
 assert: [all.completed > 0]
 engine: {preset: orca, modelled: mine, scheduler: chunked, max_num_seqs: 32,
          queue_policy: shortest_job_first, length_prediction_sigma: 0.5, max_model_len: 2048,

@@ -107,3 +107,35 @@ TEST_CASE("a shared prefix needs its length, and at least one text", "[traffic]"
                       requests("    num_prompts: 1\n    shared_prefix: {tokens: 4, groups: 0}\n")),
              Catch::Contains("groups"));
 }
+
+TEST_CASE("a trace of ours says what its requests begin with", "[traffic]") {
+  const Scratch folder;
+  (void)folder.write(
+      "t.csv",
+      "arrival_s,class,prompt_tokens,output_tokens,begins_with\n0,a,900,5,7:500 8:*\n"
+      "1,b,900,5,7:500\n2,a,900,5,\n");
+  const Traffic traffic =
+      read(folder / "s.yaml", "traffic:\n  all_of:\n    trace: {file: t.csv, format: csv}\n");
+  Source& source = *traffic.sources.at(0);
+  CHECK(source.shares());
+  const auto arrivals = all_of(source);
+  REQUIRE(arrivals.size() == 3);
+  CHECK(source.content(arrivals[0].session) == Content{{7, 500}, {8, ContentRun::endless}});
+  CHECK(source.content(arrivals[1].session) == Content{{7, 500}});
+  CHECK(source.content(arrivals[2].session).empty());
+}
+
+TEST_CASE("a beginning reads as it is written, and nothing else does", "[traffic]") {
+  for (const Content& content :
+       {Content{}, Content{{0, 1}}, Content{{UINT64_MAX, 1'000'000'000}, {3, 4}},
+        Content{{1, 2}, {3, ContentRun::endless}}})
+    CHECK(parse_content(content_text(content)) == content);
+  for (const char* text : {"7", "7:", ":5", "7:0", "7:-1", "7:5 ", " 7:5", "7:5  8:5", "7:* 8:5",
+                           "18446744073709551616:5", "7:1000000001", "7:5x", "x:5"})
+    CHECK_FALSE(parse_content(text).has_value());
+  const Scratch folder;
+  (void)folder.write("t.csv", "arrival_s,prompt_tokens,output_tokens,begins_with\n0,9,5,7-5\n");
+  CHECK_THAT(mistakes(folder / "s.yaml", "traffic:\n  a:\n    trace: {file: t.csv, format: csv}\n"),
+             Catch::Contains("t.csv:2:7: error: trace: '7-5' is no beginning") &&
+                 Catch::Contains("runs of text:tokens"));
+}

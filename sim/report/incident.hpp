@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/engine/recorded.hpp"
+#include "sim/engine/scenario.hpp"
+#include "sim/report/fidelity.hpp"
+#include "sim/report/run_directory.hpp"
+
+namespace tokenline::report {
+
+/// The traffic of a fleet that serves it: what `incident import` makes a scenario of.
+struct IncidentTraffic {
+  traffic::RecordedRequests requests;
+  std::vector<traffic::RequestClass> classes;
+  std::int64_t left_out = 0;         ///< Requests without an answer.
+  std::vector<std::string> assumed;  ///< What the log does not say, a sentence each.
+};
+
+/// The scenario of `base` with that traffic in place of its own, as a file of `directory` that
+/// replays trace.csv and is held against observed.csv there. A class that the base has too keeps
+/// its targets, priority and clients; what the base asserts and measures is left out.
+[[nodiscard]] std::string incident_yaml(const Scenario& base, const IncidentTraffic& incident,
+                                        double tolerance, const std::string& directory);
+
+/// import.json: how many requests there are, and what was assumed.
+[[nodiscard]] std::string import_json(const IncidentTraffic& incident);
+
+/// What `tokenline incident import` prints.
+[[nodiscard]] std::string import_text(const IncidentTraffic& incident, const Fidelity& fidelity);
+
+}  // namespace tokenline::report
