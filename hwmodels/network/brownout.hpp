@@ -20,9 +20,9 @@ enum class FabricLink : std::uint8_t {
 /// Cables that carry less than they could, both ways: lanes that are down, retransmissions.
 struct Brownout {
   FabricLink link = FabricLink::nic;
-  std::optional<std::int64_t> node;  ///< Of its NICs; absent: of those of all nodes.
-  std::optional<std::int64_t> nic;   ///< Of that index in its node; absent: all.
-  double bandwidth_factor = 1.0;     ///< Above 0, at most 1.
+  std::optional<std::int64_t> node = {};  ///< Of its NICs; absent: of those of all nodes.
+  std::optional<std::int64_t> nic = {};   ///< Of that index in its node; absent: all.
+  double bandwidth_factor = 1.0;          ///< Above 0, at most 1.
 
   friend bool operator==(const Brownout&, const Brownout&) = default;
 };

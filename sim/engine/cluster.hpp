@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -52,6 +53,9 @@ class Cluster final : private InstanceListener, private ClientListener {
   void reserved(std::uint32_t request) override;
   void expect_elsewhere(std::uint32_t request);
   void expect_faults();
+  void expect(TimePoint when, std::function<void()> happens);
+  void crash(std::size_t fault);
+  [[nodiscard]] bool happened(const Fault& fault) const;
   void close_if_over();
   [[nodiscard]] std::vector<InstanceStats> snapshot() const;
   void watch_window();
@@ -77,7 +81,7 @@ class Cluster final : private InstanceListener, private ClientListener {
   std::vector<std::size_t> candidates_;     ///< Instances the router may choose, per call.
   std::vector<ReplicaView> views_;
   stats::TimeAverage in_system_;
-  std::vector<std::optional<Simulation::EventId>> crashes_to_come_;
+  std::vector<std::optional<Simulation::EventId>> faults_to_come_;  ///< And ends of brown-outs.
   std::vector<FaultResult> faults_;
   std::uint64_t coming_ = 0;  ///< Arrivals in the event set.
   std::uint64_t offered_ = 0;

@@ -5,6 +5,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "sim/engine/kv_pool.hpp"
 #include "sim/engine/memory_plan.hpp"
 #include "sim/engine/micro_batch.hpp"
+#include "sim/engine/price_changes.hpp"
 #include "sim/engine/request_log.hpp"
 #include "sim/engine/shared_prefixes.hpp"
 #include "sim/engine/speculation.hpp"
@@ -50,6 +52,8 @@ class Instance final : private SchedulerView {
     bool first_token_leaves = true;
     /// Tells of every piece of a prompt that it computes for others.
     bool tells_pieces = false;
+    /// Where links have brown-outs: from when on `cost` is another.
+    std::span<const PriceChange> price_changes = {};
   };
   explicit Instance(Wiring wiring);
   Instance(const Instance&) = delete;
@@ -256,6 +260,8 @@ class Instance final : private SchedulerView {
   std::int64_t lookahead_;  ///< Tokens that a sequence may need blocks for beyond its last.
   const std::vector<Fault>& faults_;
   double slowdown_ = 1.0;  ///< Of the step that starts.
+  std::span<const PriceChange> price_changes_;
+  const hw::ReplicaCost* prices_;  ///< Of the step that starts.
   Duration restart_delay_;
   std::uint32_t index_;
   bool hands_over_;
@@ -309,7 +315,7 @@ class Instance final : private SchedulerView {
   std::vector<hw::Chunk> chunks_;
   std::vector<Duration> stage_times_;  ///< Of the step.
   /// What decoding one sequence takes, by its context, as far as asked: means of batches repeat.
-  /// Of a replica that is as fast as ever.
+  /// Of a replica and links that are as fast as ever.
   std::vector<Duration> floors_;
 
   // Since the last decision.

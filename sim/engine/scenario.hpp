@@ -14,6 +14,7 @@
 #include "sim/engine/faults.hpp"
 #include "sim/engine/memory_plan.hpp"
 #include "sim/engine/pools.hpp"
+#include "sim/engine/price_changes.hpp"
 #include "sim/engine/speculation.hpp"
 #include "workloads/models/operators.hpp"
 #include "workloads/traffic/source.hpp"
@@ -64,6 +65,8 @@ struct Scenario {
   std::optional<SpeculationConfig> speculation;
   traffic::Traffic traffic;
   std::vector<Fault> faults;
+  /// Of each replica, by time, where links have brown-outs; otherwise empty.
+  std::vector<std::vector<PriceChange>> price_changes;
   std::optional<MeasureWindow> measure;
   std::vector<std::string> asserts;  ///< "chat.p99_ttft_ms < 500", checked by sim/report.
   config::Node resolved;             ///< Every key with the value in force.

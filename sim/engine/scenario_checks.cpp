@@ -33,6 +33,11 @@ void check_alone(const Scenario& scenario, const config::Reader& section) {
                               longest, gib(alone), gib(scenario.memory.capacity)));
 }
 
+bool spans_nodes(const hw::StepSetup& setup) {
+  return std::ranges::any_of(
+      setup.gpus, [&](const hw::Vertex& gpu) { return gpu.node != setup.gpus.front().node; });
+}
+
 }  // namespace
 
 void check_lengths(const Scenario& scenario, const config::Reader& root) {
@@ -70,6 +75,21 @@ bool check_sharding(const Scenario& scenario, const ScenarioSections& sections,
   // It begins with the key to change, which is the place of the error.
   const std::size_t key = mistake.find(' ');
   sections.cluster.error(mistake.substr(0, key), mistake.substr(key + 1));
+  return false;
+}
+
+bool check_node(const hw::StepSetup& setup, const config::Reader& cluster) {
+  if (!setup.network || setup.network->design().gpus_per_node == 1) return true;
+  const hw::NodeFabric& node = setup.network->design().node;
+  const BytesPerSecond own = setup.gpu.interconnect;
+  // Why half: generations of one kind of link differ by less, NVLink and PCIe by more.
+  if (!node.nvlink || own <= BytesPerSecond() || 2.0 * own >= node.nvlink->forward) return true;
+  cluster.error(
+      "gpu",
+      fmt::format("{} reaches others in its node at {:.0f} GB/s; node '{}' of the network "
+                  "has an NVSwitch that gives each GPU {:.0f} GB/s",
+                  setup.gpu.name, own.value() / 1e9, node.name, node.nvlink->forward.value() / 1e9),
+      "cluster.network.node: pcie_gen5 or pcie_gen4 for GPUs without NVLink");
   return false;
 }
 
@@ -143,6 +163,11 @@ bool check_speculation(Scenario& scenario, const hw::StepSetup& setup, const con
                fmt::format("draft {} has {} positions, fewer than max_model_len ({})",
                            speculation.draft->name, speculation.draft->max_position_embeddings,
                            engine.max_model_len));
+    return false;
+  }
+  if (speculation.draft && spans_nodes(setup) && !brownout_changes(scenario.faults).empty()) {
+    root.error("speculation", "a draft model over several nodes is not priced during brown-outs",
+               "leave out faults of kind link_brownout, or use method: ngram");
     return false;
   }
   const std::string reason = price_draft(speculation, setup);

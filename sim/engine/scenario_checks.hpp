@@ -25,6 +25,10 @@ void check_prefix_caching(const Scenario& scenario, const config::Reader& engine
 [[nodiscard]] bool check_sharding(const Scenario& scenario, const ScenarioSections& sections,
                                   const models::Architecture& model);
 
+/// Whether the nodes of the network, if there is one, can hold such GPUs: an NVSwitch has no use
+/// for those without NVLink.
+[[nodiscard]] bool check_node(const hw::StepSetup& setup, const config::Reader& cluster);
+
 /// Whether the cost model covers the setup; what it does not is reported at the key to change.
 [[nodiscard]] bool check_priced(const hw::StepSetup& setup, const ScenarioSections& sections);
 

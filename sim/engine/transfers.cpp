@@ -169,6 +169,10 @@ bool Transfers::cancel(std::uint32_t request) {
   return !job.prefilled;
 }
 
+void Transfers::set_brownouts(std::span<const hw::Brownout> brownouts) {
+  flows_.set_capacities(hw::capacities(network_.topology(), brownouts));
+}
+
 TransferCounts Transfers::counts() const {
   TransferCounts counts = counts_;
   counts.left = std::ssize(jobs_);

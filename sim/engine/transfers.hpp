@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -42,6 +43,9 @@ class Transfers {
   /// other one is still computing it: its record then names that one, and it can be decoded
   /// elsewhere.
   [[nodiscard]] bool cancel(std::uint32_t request);
+
+  /// The network carries less, or as much as before again, from now on.
+  void set_brownouts(std::span<const hw::Brownout> brownouts);
 
   [[nodiscard]] TransferCounts counts() const;
 

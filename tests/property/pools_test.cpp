@@ -180,7 +180,9 @@ TEST_CASE("one pool of replicas that do both is a cluster without pools", "[pool
 TEST_CASE("where no prompt is long enough to be handed over, the prefill replicas are idle",
           "[pools]") {
   for_scenarios(40, [](const std::string& yaml) {
-    const RunResult result = run_text(yaml, {"cluster.disaggregate.min_prompt_tokens=1000000"});
+    const std::int64_t longest = parse_scenario("random.yaml", yaml).engine.max_model_len;
+    const RunResult result =
+        run_text(yaml, {fmt::format("cluster.disaggregate.min_prompt_tokens={}", longest)});
     REQUIRE(result.transfers);
     REQUIRE(result.transfers->begun == 0);
     for (const InstanceResult& instance : result.instances)

@@ -28,7 +28,8 @@ struct SlowCounts {
   std::int64_t aborts_running = 0;  ///< or a batch;
   std::int64_t failures = 0;        ///< Crashes by faults,
   std::int64_t cut_restarts = 0;    ///< of replicas that were down.
-  std::int64_t slow_steps = 0;      ///< Steps of stragglers.
+  std::int64_t slow_steps = 0;      ///< Steps of stragglers,
+  std::int64_t brownout_steps = 0;  ///< and during brown-outs.
   std::int64_t in_vain = 0;         ///< and those that were completed all the same.
   std::int64_t chained_pieces = 0;  ///< Pieces that started before the one before them had ended.
 };
