@@ -285,7 +285,9 @@ void Cluster::prefilled(std::uint32_t request, SequenceId sequence) {
   transfers_->prefilled(request, sequence);
 }
 
-void Cluster::reserved(std::uint32_t request) { transfers_->reserved(request); }
+void Cluster::reserved(std::uint32_t request, std::int64_t found) {
+  transfers_->reserved(request, found);
+}
 
 void Cluster::completed(std::uint32_t request) { ended(request); }
 

@@ -50,7 +50,7 @@ class Cluster final : private InstanceListener, private ClientListener {
   void cut_short(std::uint32_t instance, TimePoint now) override;
   void prefilled(std::uint32_t request, SequenceId sequence) override;
   void computing(const ComputedPiece& piece) override;
-  void reserved(std::uint32_t request) override;
+  void reserved(std::uint32_t request, std::int64_t found) override;
   void expect_elsewhere(std::uint32_t request);
   void expect_faults();
   void expect(TimePoint when, std::function<void()> happens);

@@ -183,6 +183,10 @@ class Instance final : private SchedulerView {
   void tell_pieces(const Passage& passage);
   void look_at_landed();
   void reserve_expected();
+  /// Tokens of a sequence with blocks, but without KV yet, that are here all the same.
+  [[nodiscard]] std::int64_t found_here(SequenceId id) const {
+    return shared_ ? shared_->found(id) : 0;
+  }
   void park(SequenceId id);
   void unpark(SequenceId id);
 
@@ -293,7 +297,7 @@ class Instance final : private SchedulerView {
   std::deque<SequenceId> reserved_;     ///< Have blocks, without KV yet.
   std::deque<SequenceId> landed_;       ///< Wait for a slot.
   std::size_t seen_landed_ = 0;         ///< So many of them a decision has known of.
-  std::int64_t parked_stored_ = 0;      ///< Tokens of those handed over, or landed.
+  std::int64_t parked_stored_ = 0;      ///< Tokens of those, as far as they are here.
 
   // The loop. It has at most one event in the set.
   std::deque<std::uint32_t> under_way_;  ///< Micro-batches in the pipeline, the first to end first.

@@ -156,7 +156,6 @@ void build_pools(Scenario& scenario, Reading& reading, const SectionMistakes& mi
     scenario.engine = pool.engine;
     scenario.cluster.parallelism = pool.parallelism;
     check_queue(scenario, engines[i]);
-    check_prefix_caching(scenario, engines[i]);
     check_lengths(scenario, reading.root);
     build_replicas(scenario,
                    {.root = reading.root, .cluster = reading.pools[i].reader, .engine = engines[i]},
@@ -180,10 +179,7 @@ void read_hardware(Scenario& scenario, Reading reading, const SectionMistakes& m
     if (document.mistakes() == before) build_pools(scenario, reading, mistakes);
     return;
   }
-  if (!mistakes.traffic) {
-    check_queue(scenario, engine);
-    check_prefix_caching(scenario, engine);
-  }
+  if (!mistakes.traffic) check_queue(scenario, engine);
   if (!reading.model || gpu == nullptr || mistakes.cluster || document.mistakes() != before) return;
   if (!mistakes.traffic) check_lengths(scenario, reading.root);
   build_replicas(scenario, {.root = reading.root, .cluster = reading.cluster, .engine = engine},

@@ -6,8 +6,6 @@
 #include <cmath>
 #include <string>
 
-#include "sim/engine/shared_prefixes.hpp"
-
 namespace tokenline {
 namespace {
 
@@ -119,21 +117,6 @@ bool check_priced(const hw::StepSetup& setup, const ScenarioSections& sections) 
       stages ? "pipeline_parallel_size" : "tensor_parallel_size", reason,
       spans ? "name one: cluster.network: {node: hgx_h100, fabric: infiniband_ndr}" : "");
   return false;
-}
-
-void check_prefix_caching(const Scenario& scenario, const config::Reader& engine) {
-  if (!scenario.engine.enable_prefix_caching || !begin_alike(scenario.traffic)) return;
-  const auto refuse = [&](const char* where) {
-    engine.error("enable_prefix_caching",
-                 fmt::format("requests that begin alike do not share KV blocks yet {}", where),
-                 "set it to false: each request then computes all of its prompt");
-  };
-  const auto gives_up = [](const traffic::RequestClass& c) {
-    return c.client.timeout || c.client.ttft_timeout;
-  };
-  if (std::ranges::any_of(scenario.traffic.classes, gives_up)) refuse("where clients give up");
-  const auto hands_over = [](const Pool& pool) { return pool.role == PoolRole::prefill; };
-  if (std::ranges::any_of(scenario.pools, hands_over)) refuse("where pools hand over KV");
 }
 
 bool check_speculation(Scenario& scenario, const hw::StepSetup& setup, const config::Reader& root) {

@@ -141,7 +141,7 @@ std::string draw_client(Dice& dice, bool patient) {
 
 /// `tick` is shared by the classes, so that evenly spaced arrivals coincide.
 std::string draw_class(Dice& dice, std::int64_t index, std::int64_t tick, std::int64_t longest,
-                       bool alike) {
+                       bool alike, bool patient) {
   std::string yaml;
   const bool talks = alike && dice.one_in(4);
   switch (dice.between(talks ? 1 : 0, 3)) {
@@ -159,7 +159,7 @@ std::string draw_class(Dice& dice, std::int64_t index, std::int64_t tick, std::i
       yaml = fmt::format("    arrival: {{process: gamma, burstiness: 0.05, rate: {}/s}}\n",
                          dice.between(5, 1000));
   }
-  yaml += draw_client(dice, alike);
+  yaml += draw_client(dice, patient);
   if (dice.one_in(3)) yaml += fmt::format("    start: {} ms\n", dice.between(1, 20) * 10);
   // The first class is the most urgent one.
   yaml += fmt::format("    priority: {}\n", index == 0 ? -1 : dice.between(0, 1));
@@ -190,11 +190,12 @@ std::string draw_class(Dice& dice, std::int64_t index, std::int64_t tick, std::i
 
 std::string draw_traffic(Dice& dice, std::int64_t classes, std::int64_t longest) {
   const std::int64_t tick = dice.among<std::int64_t>({10, 100, 1000, 1'000'000'000});
-  // Either prompts may begin alike or clients may give up.
   const bool alike = !dice.one_in(3);
+  // Why often: batches of which some have finished are rare where clients give up.
+  const bool patient = alike && dice.one_in(2);
   std::string yaml = "traffic:\n";
   for (std::int64_t i = 0; i < classes; ++i)
-    yaml += fmt::format("  class_{}:\n{}", i, draw_class(dice, i, tick, longest, alike));
+    yaml += fmt::format("  class_{}:\n{}", i, draw_class(dice, i, tick, longest, alike, patient));
   return yaml;
 }
 

@@ -14,6 +14,7 @@ struct SlowCounts {
   std::int64_t preemptions = 0;
   std::int64_t found_again = 0;    ///< Admissions that found blocks of theirs still free,
   std::int64_t found_in_part = 0;  ///< and not all of them.
+  std::int64_t given_again = 0;    ///< Requests that found something in an attempt after the first.
   std::int64_t given = 0;          ///< Admissions for the first time that found what others stored,
   std::int64_t shared = 0;         ///< and of those, ones that found blocks in use.
   std::int64_t crashes = 0;
