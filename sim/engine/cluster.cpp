@@ -17,6 +17,12 @@ QueueSetup queue_setup(const Scenario& scenario, const EngineConfig& engine) {
   return setup;
 }
 
+/// A fleet has more replicas than places while some of them drain: then places repeat.
+std::span<const PriceChange> changes_of(const Scenario& scenario, std::size_t replica) {
+  if (scenario.price_changes.empty()) return {};
+  return scenario.price_changes[replica % scenario.price_changes.size()];
+}
+
 std::optional<CacheAudit> cache_of(const Instance& instance) {
   if (instance.cache() == nullptr) return {};
   return CacheAudit{.blocks = instance.pool().total(),
@@ -80,9 +86,7 @@ void Cluster::add_replica(const Pool& pool, const Policies& policies) {
       .hands_over = hands_over,
       .first_token_leaves = !hands_over || scenario_.disaggregation.first_token_from_prefill,
       .tells_pieces = hands_over && scenario_.disaggregation.layerwise,
-      .price_changes = scenario_.price_changes.empty()
-                           ? std::span<const PriceChange>()
-                           : scenario_.price_changes[instances_.size()]}));
+      .price_changes = changes_of(scenario_, instances_.size())}));
 }
 
 void Cluster::connect_pools(const Policies& policies) {
