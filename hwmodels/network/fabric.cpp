@@ -18,9 +18,10 @@ namespace {
 using config::Range;
 using config::Reader;
 
-constexpr Range<double> positive{1e-30, 1e30};
-constexpr Range<double> not_negative{0.0, 1e30};
-constexpr Range<double> share{1e-3, 1.0};
+/// What there is lies well within these; beyond them simulated times would end.
+constexpr Range<double> rates{1e6, 1e15};
+constexpr Range<double> delays{0.0, 1.0};
+constexpr Range<double> share{1e-2, 1.0};
 /// What keeps the graph, and the time to build it, within reason.
 constexpr Range<std::int64_t> gpu_count{1, 256};
 constexpr Range<std::int64_t> node_count{1, 4'096};
@@ -28,8 +29,7 @@ constexpr Range<std::int64_t> node_count{1, 4'096};
 /// The keys of a cable inside `reader`'s mapping.
 Cable read_cable(Reader reader) {
   Cable cable;
-  const BytesPerSecond rate =
-      reader.bandwidth({"bandwidth", "Line rate of each direction"}, positive);
+  const BytesPerSecond rate = reader.bandwidth({"bandwidth", "Line rate of each direction"}, rates);
   const double efficiency =
       reader.real({"efficiency", "Share of the line rate that payload reaches"}, share, 1.0);
   const auto back = reader.optional_real(
@@ -39,8 +39,10 @@ Cable read_cable(Reader reader) {
   cable.forward = rate * efficiency;
   cable.backward = rate * back.value_or(efficiency);
   cable.both_ways = reader.bandwidth(
-      {"both_ways", "Limit of the sum of the two directions; 0: none"}, not_negative, "0 B/s");
-  cable.latency = reader.seconds({"latency", "Of a message, either way"}, not_negative);
+      {"both_ways", "Limit of the sum of the two directions; 0: none"}, {0.0, rates.max}, "0 B/s");
+  if (cable.both_ways > BytesPerSecond() && cable.both_ways < BytesPerSecond(rates.min))
+    reader.error("both_ways", "is below 1 MB/s; leave it out where there is no such limit");
+  cable.latency = reader.seconds({"latency", "Of a message, either way"}, delays);
   reader.finish();
   return cable;
 }
@@ -72,7 +74,7 @@ void read_node(Reader& reader, NodeFabric& node) {
   node.gpus_per_switch = reader.integer({"gpus_per_switch", "GPUs of a PCIe switch"}, gpu_count);
   node.memory = read_cable(reader.section({"host_memory", "All of the host's memory"}));
   node.nvme = read_cable(reader.section({"nvme", "All NVMe drives together"}));
-  node.message = reader.seconds(message_key, not_negative);
+  node.message = reader.seconds(message_key, delays);
 }
 
 void read_rails(Reader& reader, InterFabric& fabric) {
@@ -103,13 +105,13 @@ void read_inter(Reader& reader, InterFabric& fabric) {
       reader.integer({"nodes_per_leaf", "Nodes whose NICs share leaves"}, node_count);
   fabric.oversubscription = reader.real(
       {"oversubscription", "Bandwidth of a leaf's NICs over its bandwidth to the spine"},
-      {1.0, 1'000.0});
+      {1.0, 100.0});
   fabric.spine_latency =
-      reader.seconds({"spine_latency", "Of a leaf to the spine, or back"}, not_negative);
-  fabric.message = reader.seconds(message_key, not_negative);
+      reader.seconds({"spine_latency", "Of a leaf to the spine, or back"}, delays);
+  fabric.message = reader.seconds(message_key, delays);
   Reader collectives = reader.section({"collectives", "What NCCL adds between nodes"});
   fabric.collective_step = collectives.seconds(
-      {"step", "Time of a step of a collective beyond the latency of its path"}, not_negative);
+      {"step", "Time of a step of a collective beyond the latency of its path"}, delays);
   fabric.collective_efficiency =
       collectives.real({"efficiency", "Share of a path's bandwidth that it reaches"}, share);
   collectives.finish();

@@ -150,10 +150,12 @@ std::vector<Vertex> stops_of(const ClusterDesign& design, const Vertex& from, co
 
 }  // namespace
 
-Network::Network(const ClusterDesign& design)
+Network::Network(const ClusterDesign& design, std::span<const Brownout> brownouts)
     : design_(design),
       topology_(build_topology(design)),
-      graph_(std::make_unique<const Graph>(topology_)) {}
+      graph_(std::make_unique<const Graph>(topology_)) {
+  topology_.capacities = tokenline::hw::capacities(topology_, brownouts);
+}
 
 Network::Network(Network&&) noexcept = default;
 Network& Network::operator=(Network&&) noexcept = default;

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "hwmodels/network/brownout.hpp"
 #include "hwmodels/network/fabric.hpp"
 #include "hwmodels/network/topology.hpp"
 #include "sim/base/quantity.hpp"
@@ -34,8 +35,9 @@ struct Path {
 /// is one switch).
 class Network {
  public:
-  /// Contract: first_refusal(design) is empty.
-  explicit Network(const ClusterDesign& design);
+  /// As it is during brown-outs, which leave routes as they are. Contract: first_refusal(design) is
+  /// empty.
+  explicit Network(const ClusterDesign& design, std::span<const Brownout> brownouts = {});
   Network(Network&&) noexcept;
   Network& operator=(Network&&) noexcept;
   ~Network();

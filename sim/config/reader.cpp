@@ -171,7 +171,10 @@ void Reader::alternative(std::string_view when, bool chosen, const std::function
   state_->when = around;
 }
 
-bool Reader::has(std::string_view key) const { return state_->find(key) != nullptr; }
+bool Reader::has(std::string_view key) const {
+  state_->looked_for.emplace(key);
+  return state_->find(key) != nullptr;
+}
 
 bool Reader::is_mapping(std::string_view key) const {
   const Node* node = state_->find(key);
@@ -227,7 +230,9 @@ void Reader::finish() {
   TOKENLINE_CHECK(!state_->finished, "'{}' is finished twice", state_->path);
   state_->finished = true;
   if (state_->lenient || state_->node == nullptr) return;
-  const std::vector<std::string> known(state_->asked.begin(), state_->asked.end());
+  std::set<std::string, std::less<>> keys = state_->asked;
+  keys.insert(state_->looked_for.begin(), state_->looked_for.end());
+  const std::vector<std::string> known(keys.begin(), keys.end());
   for (const auto& entry : state_->node->entries)
     if (!state_->asked.contains(entry.key))
       state_->error(entry.where, entry.key, "unknown key", suggestion(entry.key, known));

@@ -32,7 +32,8 @@ struct Reader::State {
   std::string pattern;            ///< As KeyInfo::path: names and indices left open.
   std::vector<std::size_t> slot;  ///< Position of this mapping in Document::resolved(), by level.
   std::set<std::string, std::less<>> asked;
-  std::string when;      ///< KeyInfo::when of the keys asked for now.
+  std::set<std::string, std::less<>> looked_for;  ///< By has(): known, though perhaps not asked.
+  std::string when;                               ///< KeyInfo::when of the keys asked for now.
   bool silent = false;   ///< Its absence is reported already: no "required key is missing".
   bool lenient = false;  ///< Unknown keys are accepted.
   bool finished = false;

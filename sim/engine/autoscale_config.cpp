@@ -62,9 +62,11 @@ std::optional<AutoscaleConfig> read_autoscale(config::Reader& cluster, std::int6
       section->error("target", "kv_usage is a share of the pool, at most 1", "write 0.8 for 80 %");
     if (config.max < config.min) section->error("max", "the most are fewer than the fewest");
     if (replicas < config.min || replicas > config.max)
-      cluster.error("replicas",
-                    fmt::format("{} replicas at the start are not between min and max of autoscale",
-                                replicas));
+      cluster.error(
+          "replicas",
+          fmt::format("{} replicas at the start are not between min and max of autoscale",
+                      replicas),
+          fmt::format("cluster.replicas: {} to {}, or other bounds", config.min, config.max));
   }
   section->finish();
   return config;

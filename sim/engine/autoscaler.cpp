@@ -33,6 +33,7 @@ Autoscaler::Autoscaler(Simulation& simulation, const AutoscaleConfig& config, Du
       add_(std::move(add)),
       scale_(config),
       states_(instances.size(), State::serving),
+      stays_(instances.size(), {Stay{}}),
       readiness_(instances.size()) {
   resized();
 }
@@ -88,6 +89,7 @@ void Autoscaler::order() {
   if (place == states_.size()) {
     add_();
     states_.push_back(State::absent);
+    stays_.emplace_back();
     readiness_.emplace_back();
   }
   ++result_.scale_ups;
@@ -96,6 +98,7 @@ void Autoscaler::order() {
     readiness_[place].reset();
     instances_[place]->renew();
     states_[place] = State::serving;
+    stays_[place].push_back({.begin = simulation_.now()});
     resized();
   });
   resized();
@@ -123,7 +126,17 @@ void Autoscaler::give_back() {
 void Autoscaler::left(std::size_t instance) {
   if (states_[instance] != State::draining || instances_[instance]->outstanding() > 0) return;
   states_[instance] = State::absent;
+  stays_[instance].back().end = simulation_.now();
   resized();
+}
+
+bool Autoscaler::existed(std::size_t instance, TimePoint from, TimePoint to) const {
+  return instance < stays_.size() && std::ranges::any_of(
+                                         stays_[instance],
+                                         [&](const Stay& stay) {
+                                           return stay.begin < to &&
+                                                  from < stay.end.value_or(TimePoint::max());
+                                         });
 }
 
 void Autoscaler::resized() {

@@ -55,12 +55,19 @@ class Autoscaler {
   [[nodiscard]] bool exists(std::size_t instance) const {
     return instance < states_.size() && (serves(instance) || states_[instance] == State::draining);
   }
+  /// Whether it was there at some instant of [from, to).
+  [[nodiscard]] bool existed(std::size_t instance, TimePoint from, TimePoint to) const;
   /// A request has left the instance.
   void left(std::size_t instance);
   [[nodiscard]] FleetResult& result() { return result_; }
 
  private:
   enum class State : std::uint8_t { absent, starting, serving, draining };
+  /// From when on an instance was there, and until when.
+  struct Stay {
+    TimePoint begin{};
+    std::optional<TimePoint> end = {};
+  };
 
   void look();
   [[nodiscard]] double total() const;
@@ -76,6 +83,7 @@ class Autoscaler {
   std::function<void()> add_;
   HorizontalScale scale_;
   std::vector<State> states_;                                  ///< By instance.
+  std::vector<std::vector<Stay>> stays_;                       ///< By instance.
   std::vector<std::optional<Simulation::EventId>> readiness_;  ///< Of those that start.
   std::optional<Simulation::EventId> next_look_;
   FleetResult result_;

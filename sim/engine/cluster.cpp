@@ -17,6 +17,12 @@ QueueSetup queue_setup(const Scenario& scenario, const EngineConfig& engine) {
   return setup;
 }
 
+/// A fleet has more replicas than places while some of them drain: then places repeat.
+std::span<const PriceChange> changes_of(const Scenario& scenario, std::size_t replica) {
+  if (scenario.price_changes.empty()) return {};
+  return scenario.price_changes[replica % scenario.price_changes.size()];
+}
+
 std::optional<CacheAudit> cache_of(const Instance& instance) {
   if (instance.cache() == nullptr) return {};
   return CacheAudit{.blocks = instance.pool().total(),
@@ -81,6 +87,7 @@ void Cluster::add_replica(const Pool& pool, const Policies& policies) {
       .hands_over = hands_over,
       .first_token_leaves = !hands_over || scenario_.disaggregation.first_token_from_prefill,
       .tells_pieces = hands_over && scenario_.disaggregation.layerwise,
+      .price_changes = changes_of(scenario_, instances_.size()),
       .observer = observer_}));
 }
 
@@ -137,8 +144,7 @@ RunResult Cluster::run(std::span<const TimePoint> probes) {
                                 .prefix_cache = instances_[i]->cache() != nullptr});
   }
   for (FaultResult& fault : faults_)
-    if (fault.fault.kind == FaultKind::straggler)
-      fault.happened = fault.fault.replica < instances_.size() && fault.fault.at < result.end;
+    if (fault.fault.kind != FaultKind::instance_crash) fault.happened = happened(fault.fault);
   result.faults = std::move(faults_);
   if (autoscaler_ != nullptr) result.fleet = std::move(autoscaler_->result());
   result.log = std::move(log_);
@@ -285,7 +291,9 @@ void Cluster::prefilled(std::uint32_t request, SequenceId sequence) {
   transfers_->prefilled(request, sequence);
 }
 
-void Cluster::reserved(std::uint32_t request) { transfers_->reserved(request); }
+void Cluster::reserved(std::uint32_t request, std::int64_t found) {
+  transfers_->reserved(request, found);
+}
 
 void Cluster::completed(std::uint32_t request) { ended(request); }
 
@@ -307,27 +315,46 @@ void Cluster::ended(std::uint32_t request) {
   close_if_over();
 }
 
+void Cluster::expect(TimePoint when, std::function<void()> happens) {
+  const std::size_t i = faults_to_come_.size();
+  faults_to_come_.push_back(
+      simulation_.at(when, Phase::completion, [this, i, happens = std::move(happens)] {
+        faults_to_come_[i].reset();
+        happens();
+      }));
+}
+
 void Cluster::expect_faults() {
   for (const Fault& fault : scenario_.faults) {
     const std::size_t i = faults_.size();
     faults_.push_back({.fault = fault});
-    crashes_to_come_.emplace_back();
-    if (fault.kind != FaultKind::instance_crash) continue;
-    crashes_to_come_[i] = simulation_.at(fault.at, Phase::completion, [this, i] {
-      crashes_to_come_[i].reset();
-      const Fault& crash = faults_[i].fault;
-      if (autoscaler_ != nullptr && !autoscaler_->exists(crash.replica)) return;
-      faults_[i].happened = true;
-      instances_[crash.replica]->fail(crash.restart);
-    });
+    if (fault.kind == FaultKind::instance_crash) expect(fault.at, [this, i] { crash(i); });
   }
+  if (transfers_ == nullptr) return;
+  for (const TimePoint when : brownout_changes(scenario_.faults))
+    expect(when,
+           [this] { transfers_->set_brownouts(brownouts(scenario_.faults, simulation_.now())); });
+}
+
+void Cluster::crash(std::size_t fault) {
+  const Fault& crash = faults_[fault].fault;
+  if (autoscaler_ != nullptr && !autoscaler_->exists(crash.replica)) return;
+  faults_[fault].happened = true;
+  instances_[crash.replica]->fail(crash.restart);
+}
+
+bool Cluster::happened(const Fault& fault) const {
+  const TimePoint end = std::min(fault.to, simulation_.last_change());
+  if (fault.at >= end) return false;
+  return fault.kind == FaultKind::link_brownout || autoscaler_ == nullptr ||
+         autoscaler_->existed(fault.replica, fault.at, end);
 }
 
 void Cluster::close_if_over() {
   if (coming_ > 0 || ended_ < offered_) return;
   if (autoscaler_ != nullptr) autoscaler_->stop();
-  for (auto& crash : crashes_to_come_)
-    if (crash) simulation_.cancel(*std::exchange(crash, std::nullopt));
+  for (auto& fault : faults_to_come_)
+    if (fault) simulation_.cancel(*std::exchange(fault, std::nullopt));
   if (!scenario_.faults.empty())
     for (const auto& instance : instances_) instance->stop_restart();
 }

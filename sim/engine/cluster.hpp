@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -50,9 +51,12 @@ class Cluster final : private InstanceListener, private ClientListener {
   void cut_short(std::uint32_t instance, TimePoint now) override;
   void prefilled(std::uint32_t request, SequenceId sequence) override;
   void computing(const ComputedPiece& piece) override;
-  void reserved(std::uint32_t request) override;
+  void reserved(std::uint32_t request, std::int64_t found) override;
   void expect_elsewhere(std::uint32_t request);
   void expect_faults();
+  void expect(TimePoint when, std::function<void()> happens);
+  void crash(std::size_t fault);
+  [[nodiscard]] bool happened(const Fault& fault) const;
   void close_if_over();
   [[nodiscard]] std::vector<InstanceStats> snapshot() const;
   void watch_window();
@@ -79,7 +83,7 @@ class Cluster final : private InstanceListener, private ClientListener {
   std::vector<std::size_t> candidates_;     ///< Instances the router may choose, per call.
   std::vector<ReplicaView> views_;
   stats::TimeAverage in_system_;
-  std::vector<std::optional<Simulation::EventId>> crashes_to_come_;
+  std::vector<std::optional<Simulation::EventId>> faults_to_come_;  ///< And ends of brown-outs.
   std::vector<FaultResult> faults_;
   std::uint64_t coming_ = 0;  ///< Arrivals in the event set.
   std::uint64_t offered_ = 0;

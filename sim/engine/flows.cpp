@@ -7,7 +7,9 @@
 namespace tokenline {
 
 Flows::Flows(Simulation& simulation, const hw::Network& network, Ended ended)
-    : simulation_(simulation), network_(network), ended_(std::move(ended)) {}
+    : simulation_(simulation),
+      of_network_(network.capacities().begin(), network.capacities().end()),
+      ended_(std::move(ended)) {}
 
 void Flows::begin(const Flow& flow) {
   const std::uint64_t number = next_number_++;
@@ -28,6 +30,11 @@ void Flows::begin(const Flow& flow) {
 void Flows::lift(std::uint32_t request) {
   for (auto& [number, under_way] : flows_)
     if (under_way.flow.request == request) under_way.flow.produced.reset();
+  change();
+}
+
+void Flows::set_capacities(std::vector<BytesPerSecond> capacities) {
+  of_network_ = std::move(capacities);
   change();
 }
 
@@ -86,7 +93,7 @@ void Flows::set_rates() {
   ++generation_;
   active_.clear();
   rates_.clear();
-  capacities_.assign(network_.capacities().begin(), network_.capacities().end());
+  capacities_ = of_network_;
   std::vector<hw::ActiveTransfer> transfers;
   for (auto& [number, under_way] : flows_) {
     if (!under_way.started) continue;

@@ -31,7 +31,7 @@ class Flows {
     Duration after{};  ///< It begins so much later.
   };
 
-  /// Both references must outlive the flows.
+  /// The simulation must outlive the flows.
   Flows(Simulation& simulation, const hw::Network& network, Ended ended);
   Flows(const Flows&) = delete;
   Flows& operator=(const Flows&) = delete;
@@ -40,6 +40,8 @@ class Flows {
   void begin(const Flow& flow);
   /// All that the flows of a request wait for has been produced.
   void lift(std::uint32_t request);
+  /// The capacities of the network are others from now on.
+  void set_capacities(std::vector<BytesPerSecond> capacities);
   /// The flows of a request end without having delivered.
   void cancel(std::uint32_t request);
 
@@ -60,7 +62,7 @@ class Flows {
   std::vector<Flow> take_ended();
 
   Simulation& simulation_;
-  const hw::Network& network_;
+  std::vector<BytesPerSecond> of_network_;
   Ended ended_;
   std::map<std::uint64_t, UnderWay> flows_;  ///< By number, in the order in which they began.
   std::uint64_t next_number_ = 0;

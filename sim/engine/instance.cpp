@@ -15,6 +15,8 @@ Instance::Instance(Wiring wiring)
       scheduler_(std::move(wiring.scheduler)),
       lookahead_(wiring.speculation == nullptr ? 0 : wiring.speculation->tokens),
       faults_(wiring.faults),
+      price_changes_(wiring.price_changes),
+      prices_(&cost_),
       restart_delay_(wiring.restart_delay),
       index_(wiring.index),
       hands_over_(wiring.hands_over),
@@ -178,6 +180,7 @@ bool Instance::start_step(std::uint32_t micro_batch) {
   look_at_queue();
   set_slots();
   if (!faults_.empty()) slowdown_ = slowdown(faults_, index_, simulation_.now());
+  if (!price_changes_.empty()) prices_ = &cost_at(simulation_.now(), cost_, price_changes_);
   if (speculator_) drafts_ = speculator_->drafts(simulation_.now());
   if (landing() > 0) {
     look_at_landed();

@@ -5,6 +5,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "sim/engine/kv_pool.hpp"
 #include "sim/engine/memory_plan.hpp"
 #include "sim/engine/micro_batch.hpp"
+#include "sim/engine/price_changes.hpp"
 #include "sim/engine/request_log.hpp"
 #include "sim/engine/run_observer.hpp"
 #include "sim/engine/shared_prefixes.hpp"
@@ -51,6 +53,8 @@ class Instance final : private SchedulerView {
     bool first_token_leaves = true;
     /// Tells of every piece of a prompt that it computes for others.
     bool tells_pieces = false;
+    /// Where links have brown-outs: from when on `cost` is another.
+    std::span<const PriceChange> price_changes = {};
     RunObserver* observer = nullptr;  ///< Null when nobody looks.
   };
   explicit Instance(Wiring wiring);
@@ -181,6 +185,10 @@ class Instance final : private SchedulerView {
   void tell_pieces(const Passage& passage);
   void look_at_landed();
   void reserve_expected();
+  /// Tokens of a sequence with blocks, but without KV yet, that are here all the same.
+  [[nodiscard]] std::int64_t found_here(SequenceId id) const {
+    return shared_ ? shared_->found(id) : 0;
+  }
   void park(SequenceId id);
   void unpark(SequenceId id);
 
@@ -263,6 +271,8 @@ class Instance final : private SchedulerView {
   std::int64_t lookahead_;  ///< Tokens that a sequence may need blocks for beyond its last.
   const std::vector<Fault>& faults_;
   double slowdown_ = 1.0;  ///< Of the step that starts.
+  std::span<const PriceChange> price_changes_;
+  const hw::ReplicaCost* prices_;  ///< Of the step that starts.
   Duration restart_delay_;
   std::uint32_t index_;
   bool hands_over_;
@@ -296,7 +306,7 @@ class Instance final : private SchedulerView {
   std::deque<SequenceId> reserved_;     ///< Have blocks, without KV yet.
   std::deque<SequenceId> landed_;       ///< Wait for a slot.
   std::size_t seen_landed_ = 0;         ///< So many of them a decision has known of.
-  std::int64_t parked_stored_ = 0;      ///< Tokens of those handed over, or landed.
+  std::int64_t parked_stored_ = 0;      ///< Tokens of those, as far as they are here.
 
   // The loop. It has at most one event in the set.
   std::deque<std::uint32_t> under_way_;  ///< Micro-batches in the pipeline, the first to end first.
@@ -318,7 +328,7 @@ class Instance final : private SchedulerView {
   std::vector<hw::Chunk> chunks_;
   std::vector<Duration> stage_times_;  ///< Of the step.
   /// What decoding one sequence takes, by its context, as far as asked: means of batches repeat.
-  /// Of a replica that is as fast as ever.
+  /// Of a replica and links that are as fast as ever.
   std::vector<Duration> floors_;
 
   // Since the last decision.

@@ -154,7 +154,7 @@ std::int64_t Instance::find_again(const Sequence& sequence, SequenceId id) {
   } else {
     stats_.queried_tokens += sequence.prefill_tokens;
     stats_.hit_tokens += found;
-    log_.cached_tokens[sequence.request] = found;
+    if (!sequence.abandoned) log_.cached_tokens[sequence.request] = found;
   }
   return found;
 }
@@ -219,6 +219,7 @@ void Instance::complete(MicroBatch& batch, SequenceId id) {
   request.finish = simulation_.now();
   request.outcome = Outcome::completed;
   if (!in_vain) observe(SequenceEvent::finished, sequence);
+  if (shared_ && !in_vain) shared_->deliver(id, request_id, request);
   remove_running(id);
   if (scheduler_->holds_finished()) {
     batch.held.push_back(id);

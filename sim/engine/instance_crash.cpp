@@ -29,7 +29,10 @@ void Instance::lose_elsewhere(std::vector<std::uint32_t>& requests) {
     }
   }
   // The KV and the first tokens of what is to come are still the other instance's.
-  for (const SequenceId id : reserved_) held_blocks_ -= limits_.blocks(store_[id].stored);
+  for (const SequenceId id : reserved_) {
+    held_blocks_ -= limits_.blocks(store_[id].stored);
+    parked_stored_ -= found_here(id);
+  }
   for (auto* ids : {&handed_over_, &landed_, &reserved_, &expected_}) {
     for (const SequenceId id : *ids) {
       requests.push_back(store_[id].request);

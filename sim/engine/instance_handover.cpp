@@ -48,6 +48,7 @@ SequenceId Instance::expect(std::uint32_t request) {
   sequence.scheduled = record.prompt_tokens;
   sequence.stored = record.prompt_tokens;
   sequence.generated = 1;
+  if (shared_) shared_->begin(id, request, record);
   expected_.push_back(id);
   ++outstanding_;
   wake();
@@ -59,13 +60,23 @@ void Instance::reserve_expected() {
   if (blocked_ == Blocked::kv_blocks && !waiting_.empty()) return;
   while (!expected_.empty()) {
     const SequenceId id = expected_.front();
-    const std::int64_t blocks = limits_.blocks(store_[id].stored);
-    if (blocks + limits_.watermark_blocks + decode_growth() > pool_.free()) return;
+    const Sequence& sequence = store_[id];
+    const std::int64_t blocks = limits_.blocks(sequence.stored);
+    const std::int64_t found = shared_ ? shared_->look_up(id, sequence.stored, false) : 0;
+    const std::int64_t held = shared_ ? shared_->held_by_others(id) : 0;
+    if (blocks - held + limits_.watermark_blocks + decode_growth() > pool_.free()) return;
     expected_.pop_front();
     reserved_.push_back(id);
-    pool_.allocate(blocks);
+    if (shared_) {
+      pool_.count_taken(shared_->take_found(id));
+      stats_.queried_tokens += sequence.stored;
+      stats_.hit_tokens += found;
+      stats_.spared_tokens += found;
+    }
+    pool_.allocate(blocks - found / limits_.block_size);
     held_blocks_ += blocks;
-    listener_.reserved(store_[id].request);
+    parked_stored_ += found;
+    listener_.reserved(sequence.request, found);
   }
 }
 
@@ -73,12 +84,13 @@ void Instance::land(SequenceId id) {
   std::erase(reserved_, id);
   landed_.push_back(id);
   Sequence& sequence = store_[id];
+  if (shared_) shared_->publish(id, sequence.stored);  // Not before it is all there.
   RequestRecord& request = record(sequence);
   request.instance = index_;
   sequence.last_token = request.first_token;
   sequence.since = simulation_.now();
   observe(SequenceEvent::landed, sequence);
-  parked_stored_ += sequence.stored;
+  parked_stored_ += sequence.stored - found_here(id);
   wake();
 }
 
@@ -117,14 +129,16 @@ void Instance::forget(SequenceId id, bool lost) {
   const std::int64_t blocks = limits_.blocks(sequence.stored);
   if (std::erase(handed_over_, id) > 0) {
     unpark(id);
-    pool_.release(blocks);
+    release_blocks(sequence, id);
     if (lost) {
       stats_.discarded_tokens += sequence.generated;
       stats_.lost_kv_tokens += sequence.stored;
     }
   } else if (std::erase(reserved_, id) > 0) {
     held_blocks_ -= blocks;
-    pool_.release(blocks);
+    parked_stored_ -= found_here(id);
+    if (shared_) shared_->never_stored(id);
+    release_blocks(sequence, id);
   } else {
     std::erase(expected_, id);
   }

@@ -25,7 +25,7 @@ hw::StepShape Instance::decode_shape() const {
 }
 
 hw::Price Instance::stage_price(std::size_t stage, const hw::StepShape& shape) const {
-  hw::Price price = cost_.stage(stage).price(shape);
+  hw::Price price = prices_->stage(stage).price(shape);
   if (drafts_ > 0) price += speculator_->price(shape, drafts_);
   if (slowdown_ != 1.0) price.stretch(slowdown_);
   return price;
@@ -159,7 +159,7 @@ Duration Instance::decode_floor(std::int64_t context) {
                           .chunks = {},
                           .sampled = tokens,
                           .decode_queries = tokens};
-  if (tokens > 1 || slowdown_ != 1.0) return gpu_time(one);
+  if (tokens > 1 || slowdown_ != 1.0 || prices_ != &cost_) return gpu_time(one);
   const auto i = static_cast<std::size_t>(context);
   if (i >= floors_.size()) floors_.resize(std::max(i + 1, 2 * floors_.size()), unknown);
   if (floors_[i] == unknown) floors_[i] = gpu_time(one);

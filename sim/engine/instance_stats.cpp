@@ -20,6 +20,7 @@ InstanceStats InstanceStats::since(const InstanceStats& earlier) const {
   d.decoded_tokens -= earlier.decoded_tokens;
   d.queried_tokens -= earlier.queried_tokens;
   d.hit_tokens -= earlier.hit_tokens;
+  d.spared_tokens -= earlier.spared_tokens;
   d.lost_kv_tokens -= earlier.lost_kv_tokens;
   d.emitted_tokens -= earlier.emitted_tokens;
   d.discarded_tokens -= earlier.discarded_tokens;

@@ -31,6 +31,7 @@ struct InstanceStats {
   /// up).
   std::int64_t queried_tokens = 0;
   std::int64_t hit_tokens = 0;
+  std::int64_t spared_tokens = 0;     ///< Of those, of prompts computed elsewhere: not transferred.
   std::int64_t lost_kv_tokens = 0;    ///< KV entries lost in crashes, or of requests given up.
   std::int64_t emitted_tokens = 0;    ///< Output tokens produced, of lost attempts too.
   std::int64_t discarded_tokens = 0;  ///< Output tokens of attempts lost in a crash or given up.

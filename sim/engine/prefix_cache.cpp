@@ -54,10 +54,27 @@ PrefixCache::BlockId PrefixCache::publish(std::uint64_t hash) {
     unused_.pop_back();
   }
   blocks_with_hash_[id] = {.hash = hash, .references = 1, .used = true};
-  BlockId* place = &bucket(hash);
+  enter_bucket(id);
+  return id;
+}
+
+void PrefixCache::rename(BlockId block, std::uint64_t hash) {
+  leave_bucket(block);
+  blocks_with_hash_[block].hash = hash;
+  enter_bucket(block);
+}
+
+void PrefixCache::enter_bucket(BlockId id) {
+  blocks_with_hash_[id].behind = no_block;
+  BlockId* place = &bucket(blocks_with_hash_[id].hash);
   while (*place != no_block) place = &blocks_with_hash_[*place].behind;
   *place = id;
-  return id;
+}
+
+void PrefixCache::leave_bucket(BlockId id) {
+  BlockId* place = &bucket(blocks_with_hash_[id].hash);
+  while (*place != id) place = &blocks_with_hash_[*place].behind;
+  *place = blocks_with_hash_[id].behind;
 }
 
 bool PrefixCache::take(BlockId block) {
@@ -95,11 +112,8 @@ void PrefixCache::unlink(BlockId id) {
 }
 
 void PrefixCache::forget(BlockId id) {
-  Block& block = blocks_with_hash_[id];
-  BlockId* place = &bucket(block.hash);
-  while (*place != id) place = &blocks_with_hash_[*place].behind;
-  *place = block.behind;
-  block.used = false;
+  leave_bucket(id);
+  blocks_with_hash_[id].used = false;
   unused_.push_back(id);
 }
 

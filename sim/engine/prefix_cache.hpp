@@ -46,6 +46,8 @@ class PrefixCache {
   }
   /// A block that was handed out gets full: one sequence holds it.
   [[nodiscard]] BlockId publish(std::uint64_t hash);
+  /// What a block holds is found by another hash from now on.
+  void rename(BlockId block, std::uint64_t hash);
   /// One more sequence holds the block; whether it was in the queue.
   bool take(BlockId block);
   /// One sequence fewer does; whether it is in the queue now.
@@ -75,6 +77,8 @@ class PrefixCache {
   void pop(std::int64_t blocks);
   void unlink(BlockId id);
   void forget(BlockId id);
+  void enter_bucket(BlockId id);
+  void leave_bucket(BlockId id);
 
   std::int64_t blocks_;
   std::vector<Block> blocks_with_hash_;

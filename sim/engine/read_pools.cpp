@@ -86,9 +86,10 @@ PoolSection read_pool(const std::string& name, Reader& reader, Scenario& scenari
   pool.role = static_cast<PoolRole>(std::ranges::find(roles, role) - roles.begin());
   pool.replicas = reader.integer({"replicas", "Engine replicas of the pool.", "those of `cluster`"},
                                  {1, 4096}, 1);
-  std::optional<hw::Gpu> gpu =
-      load_named(reader, {"gpu", "Of the pool's replicas.", "that of `cluster`"}, hw::load_gpu);
-  pool.parallelism = read_parallelism(reader);
+  std::optional<hw::Gpu> gpu = load_named(
+      reader, {"gpu", "Of the pool's replicas.", "that of `cluster`"}, hw::load_gpu, false);
+  if (!reader.has("gpu")) reader.error("gpu", "neither the pool nor the cluster names one");
+  pool.parallelism = read_parallelism(reader, "that of `cluster`");
   scenario.pools.push_back(std::move(pool));
   return {.reader = reader, .gpu = std::move(gpu)};
 }
@@ -139,29 +140,33 @@ void apply_pool_defaults(Node& scenario) {
       complete_pool(entry.value, without_pools, scenario.find("engine"));
 }
 
-models::Parallelism read_parallelism(Reader& reader) {
+models::Parallelism read_parallelism(Reader& reader, std::string_view standard) {
   constexpr config::Range<std::int64_t> degrees{1, 64};
   models::Parallelism parallelism;
-  parallelism.tensor = reader.integer(
-      {"tensor_parallel_size", "GPUs that share each attention layer and dense MLP of a replica."},
-      degrees, 1);
+  parallelism.tensor =
+      reader.integer({"tensor_parallel_size",
+                      "GPUs that share each attention layer and dense MLP of a replica.", standard},
+                     degrees, 1);
   parallelism.data = reader.integer(
       {"attention_data_parallel_size",
        "Groups of tensor_parallel_size GPUs in a replica, each with its own sequences; they share "
-       "the experts."},
+       "the experts.",
+       standard},
       degrees, 1);
   parallelism.expert = reader.integer(
       {"expert_parallel_size",
-       "Ways the experts are spread over the GPUs of a replica; the remaining ways split each."},
+       "Ways the experts are spread over the GPUs of a replica; the remaining ways split each.",
+       standard},
       {1, 4096}, 1);
-  parallelism.pipeline =
-      reader.integer({"pipeline_parallel_size",
-                      "Stages of a replica, each on GPUs of its own with a share of the layers."},
-                     degrees, 1);
+  parallelism.pipeline = reader.integer(
+      {"pipeline_parallel_size",
+       "Stages of a replica, each on GPUs of its own with a share of the layers.", standard},
+      degrees, 1);
   parallelism.context = reader.integer(
       {"context_parallel_size",
        "Groups of tensor_parallel_size GPUs in a stage that share each sequence: its "
-       "prefill by ring attention, its KV evenly."},
+       "prefill by ring attention, its KV evenly.",
+       standard},
       degrees, 1);
   return parallelism;
 }
@@ -201,11 +206,20 @@ bool check_pools(const Scenario& scenario, const std::vector<PoolSection>& secti
     cluster.error("pools", "KV moves between pools, and no network is named",
                   "give cluster.network: {node: hgx_h100, fabric: infiniband_ndr}, or another of "
                   "`tokenline list networks`");
+  std::int64_t longest = 0;
+  for (const Pool& pool : scenario.pools) longest = std::max(longest, pool.engine.max_model_len);
+  if (scenario.disaggregation.min_prompt_tokens > longest)
+    cluster.error("disaggregate",
+                  fmt::format("no prompt has min_prompt_tokens ({}): max_model_len is {}",
+                              scenario.disaggregation.min_prompt_tokens, longest),
+                  "leave out the pools that would have nothing to do, or lower it");
   if (senders > 0 && scenario.speculation)
     root.error("speculation", "is not modelled where pools hand over KV");
   if (scenario.cluster.autoscale) cluster.error("autoscale", "is not modelled with pools");
-  if (senders > 0 && !scenario.faults.empty())
-    root.error("faults", "are not modelled where pools hand over KV");
+  const auto of_replica = [](const Fault& f) { return f.kind != FaultKind::link_brownout; };
+  if (senders > 0 && std::ranges::any_of(scenario.faults, of_replica))
+    root.error("faults", "those of replicas are not modelled where pools hand over KV",
+               "link_brownout is");
   const auto patient = [](const traffic::RequestClass& c) { return c.client.patient(); };
   if (senders > 0 && !std::ranges::all_of(scenario.traffic.classes, patient))
     root.error("traffic", "clients that give up are not modelled where pools hand over KV");

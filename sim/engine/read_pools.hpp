@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "sim/engine/scenario.hpp"
@@ -18,8 +19,10 @@ struct PoolSection {
 /// that preset's keys.
 void apply_pool_defaults(config::Node& scenario);
 
-/// The degrees of parallelism of a replica, of `cluster` or of a pool.
-[[nodiscard]] models::Parallelism read_parallelism(config::Reader& reader);
+/// The degrees of parallelism of a replica, of `cluster` or of a pool; `standard`: what describe
+/// says of their defaults, if that is not 1.
+[[nodiscard]] models::Parallelism read_parallelism(config::Reader& reader,
+                                                   std::string_view standard = {});
 
 /// Reads `cluster.pools`, but for their engines, and `cluster.disaggregate` into Scenario::pools
 /// and Scenario::disaggregation.

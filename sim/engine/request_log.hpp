@@ -65,8 +65,9 @@ class InstanceListener {
   virtual void prefilled(std::uint32_t request, SequenceId sequence) = 0;
   /// A replica that only computes prompts begins a piece of one, where KV leaves layer by layer.
   virtual void computing(const ComputedPiece& piece) = 0;
-  /// A replica has blocks for the prompt of a request that it was told to expect.
-  virtual void reserved(std::uint32_t request) = 0;
+  /// A replica has blocks for the prompt of a request that it was told to expect, of which the
+  /// first `found` tokens are there already.
+  virtual void reserved(std::uint32_t request, std::int64_t found) = 0;
 };
 
 }  // namespace tokenline

@@ -108,7 +108,9 @@ void build_replicas(Scenario& scenario, const ScenarioSections& sections,
                       .max_tokens = groups * scenario.engine.max_num_batched_tokens,
                       .max_sequences = groups * scenario.engine.max_num_seqs * per_decode};
   if (scenario.engine.quantization) setup.model.quantization = *scenario.engine.quantization;
-  if (!check_priced(setup, sections) || !check_speculation(scenario, setup, sections.root)) return;
+  if (!check_node(setup, sections.cluster) || !check_priced(setup, sections) ||
+      !check_speculation(scenario, setup, sections.root))
+    return;
   scenario.cost = std::make_shared<const hw::ReplicaCost>(setup);
   scenario.stage_memory = plan_memory(scenario.engine, *scenario.cost,
                                       scenario.speculation ? &*scenario.speculation : nullptr);
@@ -154,7 +156,6 @@ void build_pools(Scenario& scenario, Reading& reading, const SectionMistakes& mi
     scenario.engine = pool.engine;
     scenario.cluster.parallelism = pool.parallelism;
     check_queue(scenario, engines[i]);
-    check_prefix_caching(scenario, engines[i]);
     check_lengths(scenario, reading.root);
     build_replicas(scenario,
                    {.root = reading.root, .cluster = reading.pools[i].reader, .engine = engines[i]},
@@ -178,10 +179,7 @@ void read_hardware(Scenario& scenario, Reading reading, const SectionMistakes& m
     if (document.mistakes() == before) build_pools(scenario, reading, mistakes);
     return;
   }
-  if (!mistakes.traffic) {
-    check_queue(scenario, engine);
-    check_prefix_caching(scenario, engine);
-  }
+  if (!mistakes.traffic) check_queue(scenario, engine);
   if (!reading.model || gpu == nullptr || mistakes.cluster || document.mistakes() != before) return;
   if (!mistakes.traffic) check_lengths(scenario, reading.root);
   build_replicas(scenario, {.root = reading.root, .cluster = reading.cluster, .engine = engine},
@@ -212,7 +210,10 @@ void read(Scenario& scenario, config::Document& document) {
   const auto& autoscale = scenario.cluster.autoscale;
   std::int64_t replicas = autoscale ? autoscale->max : scenario.cluster.replicas;
   if (!scenario.pools.empty()) replicas = std::ssize(replica_gpus(scenario));
-  scenario.faults = read_faults(root, replicas, scenario.cluster.restart_delay);
+  scenario.faults = read_faults(root, {.replicas = replicas,
+                                       .restart_delay = scenario.cluster.restart_delay,
+                                       .names_network = cluster.has("network"),
+                                       .network = scenario.cluster.network.get()});
   scenario.measure = read_measure(root);
   scenario.asserts =
       root.texts({"assert", "Conditions on metrics; exit code 1 when one fails."}, true);
@@ -259,6 +260,7 @@ Scenario build(config::Node root, const ScenarioOptions& options) {
   for (const auto& d : wrong_overrides) document.error(d.where, d.path, d.message, d.hint);
   read(scenario, document);
   document.throw_if_errors();
+  price_brownouts(scenario);
   scenario.resolved = document.resolved();
   return scenario;
 }

@@ -15,6 +15,7 @@
 #include "sim/engine/memory_plan.hpp"
 #include "sim/engine/observed_run.hpp"
 #include "sim/engine/pools.hpp"
+#include "sim/engine/price_changes.hpp"
 #include "sim/engine/speculation.hpp"
 #include "workloads/models/operators.hpp"
 #include "workloads/traffic/source.hpp"
@@ -65,6 +66,8 @@ struct Scenario {
   std::optional<SpeculationConfig> speculation;
   traffic::Traffic traffic;
   std::vector<Fault> faults;
+  /// Of each replica, by time, where links have brown-outs; otherwise empty.
+  std::vector<std::vector<PriceChange>> price_changes;
   std::optional<MeasureWindow> measure;
   std::optional<ObservedRun> observed;
   std::vector<std::string> asserts;  ///< "chat.p99_ttft_ms < 500", checked by sim/report.

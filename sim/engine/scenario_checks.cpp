@@ -6,8 +6,6 @@
 #include <cmath>
 #include <string>
 
-#include "sim/engine/shared_prefixes.hpp"
-
 namespace tokenline {
 namespace {
 
@@ -31,6 +29,11 @@ void check_alone(const Scenario& scenario, const config::Reader& section) {
                   fmt::format("a single request of {} tokens takes {:.1f} of the GPU's {:.1f} "
                               "GiB: every attempt would run out of memory",
                               longest, gib(alone), gib(scenario.memory.capacity)));
+}
+
+bool spans_nodes(const hw::StepSetup& setup) {
+  return std::ranges::any_of(
+      setup.gpus, [&](const hw::Vertex& gpu) { return gpu.node != setup.gpus.front().node; });
 }
 
 }  // namespace
@@ -73,6 +76,21 @@ bool check_sharding(const Scenario& scenario, const ScenarioSections& sections,
   return false;
 }
 
+bool check_node(const hw::StepSetup& setup, const config::Reader& cluster) {
+  if (!setup.network || setup.network->design().gpus_per_node == 1) return true;
+  const hw::NodeFabric& node = setup.network->design().node;
+  const BytesPerSecond own = setup.gpu.interconnect;
+  // Why half: generations of one kind of link differ by less, NVLink and PCIe by more.
+  if (!node.nvlink || own <= BytesPerSecond() || 2.0 * own >= node.nvlink->forward) return true;
+  cluster.error(
+      "gpu",
+      fmt::format("{} reaches others in its node at {:.0f} GB/s; node '{}' of the network "
+                  "has an NVSwitch that gives each GPU {:.0f} GB/s",
+                  setup.gpu.name, own.value() / 1e9, node.name, node.nvlink->forward.value() / 1e9),
+      "cluster.network.node: pcie_gen5 or pcie_gen4 for GPUs without NVLink");
+  return false;
+}
+
 bool check_priced(const hw::StepSetup& setup, const ScenarioSections& sections) {
   // What to change is found by leaving out one choice after the other.
   hw::StepSetup part = setup;
@@ -99,21 +117,6 @@ bool check_priced(const hw::StepSetup& setup, const ScenarioSections& sections) 
       stages ? "pipeline_parallel_size" : "tensor_parallel_size", reason,
       spans ? "name one: cluster.network: {node: hgx_h100, fabric: infiniband_ndr}" : "");
   return false;
-}
-
-void check_prefix_caching(const Scenario& scenario, const config::Reader& engine) {
-  if (!scenario.engine.enable_prefix_caching || !begin_alike(scenario.traffic)) return;
-  const auto refuse = [&](const char* where) {
-    engine.error("enable_prefix_caching",
-                 fmt::format("requests that begin alike do not share KV blocks yet {}", where),
-                 "set it to false: each request then computes all of its prompt");
-  };
-  const auto gives_up = [](const traffic::RequestClass& c) {
-    return c.client.timeout || c.client.ttft_timeout;
-  };
-  if (std::ranges::any_of(scenario.traffic.classes, gives_up)) refuse("where clients give up");
-  const auto hands_over = [](const Pool& pool) { return pool.role == PoolRole::prefill; };
-  if (std::ranges::any_of(scenario.pools, hands_over)) refuse("where pools hand over KV");
 }
 
 bool check_speculation(Scenario& scenario, const hw::StepSetup& setup, const config::Reader& root) {
@@ -143,6 +146,11 @@ bool check_speculation(Scenario& scenario, const hw::StepSetup& setup, const con
                fmt::format("draft {} has {} positions, fewer than max_model_len ({})",
                            speculation.draft->name, speculation.draft->max_position_embeddings,
                            engine.max_model_len));
+    return false;
+  }
+  if (speculation.draft && spans_nodes(setup) && !brownout_changes(scenario.faults).empty()) {
+    root.error("speculation", "a draft model over several nodes is not priced during brown-outs",
+               "leave out faults of kind link_brownout, or use method: ngram");
     return false;
   }
   const std::string reason = price_draft(speculation, setup);

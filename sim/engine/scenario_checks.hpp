@@ -17,13 +17,13 @@ void check_lengths(const Scenario& scenario, const config::Reader& root);
 /// The classes have what the order of the queue goes by.
 void check_queue(const Scenario& scenario, const config::Reader& engine);
 
-/// Where requests find what others have stored, each is served once, at one replica: no client
-/// gives one up, and no pool hands it over.
-void check_prefix_caching(const Scenario& scenario, const config::Reader& engine);
-
 /// Whether the degrees of parallelism divide what they shard.
 [[nodiscard]] bool check_sharding(const Scenario& scenario, const ScenarioSections& sections,
                                   const models::Architecture& model);
+
+/// Whether the nodes of the network, if there is one, can hold such GPUs: an NVSwitch has no use
+/// for those without NVLink.
+[[nodiscard]] bool check_node(const hw::StepSetup& setup, const config::Reader& cluster);
 
 /// Whether the cost model covers the setup; what it does not is reported at the key to change.
 [[nodiscard]] bool check_priced(const hw::StepSetup& setup, const ScenarioSections& sections);

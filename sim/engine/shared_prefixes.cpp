@@ -1,6 +1,7 @@
 #include "sim/engine/shared_prefixes.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "sim/base/check.hpp"
 #include "sim/base/integer.hpp"
@@ -10,8 +11,10 @@ namespace {
 
 using traffic::ContentRun;
 
-/// Texts that only one request has, by request.
+/// Texts that only one request has, by request,
 constexpr std::uint64_t own_text = 1;
+/// and answers of an attempt, by request and attempt.
+constexpr std::uint64_t own_answer = 2;
 
 }  // namespace
 
@@ -29,8 +32,44 @@ void SharedPrefixes::begin(SequenceId id, std::uint32_t request, const RequestRe
   entries_[id] = entry_of(request, record);
 }
 
+void SharedPrefixes::deliver(SequenceId id, std::uint32_t request, const RequestRecord& record) {
+  Entry& entry = entries_[id];
+  if (std::exchange(entry.delivered, true)) return;
+  Entry whole = whole_entry(request, record);
+  if (whole.shared <= entry.shared) return;  // Nobody asks for it.
+  entry.content = std::move(whole.content);
+  entry.shared = whole.shared;
+  entry.hashes.clear();
+  entry.run = 0;
+  entry.offset = 0;
+  // What a preemption has made known to itself.
+  for (auto i = static_cast<std::size_t>(record.prompt_tokens / block_size_);
+       i < entry.table.size(); ++i)
+    cache_.rename(entry.table[i], hash(entry, i));
+}
+
 SharedPrefixes::Entry SharedPrefixes::entry_of(std::uint32_t request,
                                                const RequestRecord& record) const {
+  Entry entry = whole_entry(request, record);
+  const traffic::Client& client = traffic_.classes[record.class_index].client;
+  if (!client.timeout && !client.ttft_timeout) return entry;
+  // Another attempt has the same prompt, and may be beside this one; its answer is another one.
+  std::int64_t left = record.prompt_tokens;
+  for (ContentRun& run : entry.content) {
+    run.tokens = std::min(run.tokens, left);
+    left -= run.tokens;
+  }
+  std::erase_if(entry.content, [](const ContentRun& run) { return run.tokens == 0; });
+  const std::uint64_t attempt = (static_cast<std::uint64_t>(request) << 32U) | record.retries;
+  entry.content.push_back({traffic::content_id(own_answer, attempt), ContentRun::endless});
+  entry.shared =
+      client.attempts > 1 ? record.prompt_tokens : std::min(entry.shared, record.prompt_tokens);
+  entry.delivered = false;
+  return entry;
+}
+
+SharedPrefixes::Entry SharedPrefixes::whole_entry(std::uint32_t request,
+                                                  const RequestRecord& record) const {
   Entry entry{.content = traffic_.sources[record.source]->content(record.session)};
   for (const ContentRun& run : entry.content)
     entry.shared += std::min(run.tokens, ContentRun::endless - entry.shared);

@@ -32,8 +32,11 @@ class SharedPrefixes {
   [[nodiscard]] PrefixCache& cache() { return cache_; }
   [[nodiscard]] const PrefixCache& cache() const { return cache_; }
 
-  /// `id` is a request that comes.
+  /// `id` is a request that comes, in an attempt whose answer is known to nobody until deliver()
+  /// where its client may give it up.
   void begin(SequenceId id, std::uint32_t request, const RequestRecord& record);
+  /// The answer is complete, and its client has it: a conversation goes on from there.
+  void deliver(SequenceId id, std::uint32_t request, const RequestRecord& record);
   /// Tokens of a request's prompt that a look-up would find; it need not be here.
   [[nodiscard]] std::int64_t count_cached(std::uint32_t request, const RequestRecord& record) const;
   /// Looks up a waiting sequence whose prefill is `tokens` long; the last of them is always
@@ -50,6 +53,8 @@ class SharedPrefixes {
   }
   /// Its first `tokens` tokens are stored or being computed: others find the full blocks.
   void publish(SequenceId id, std::int64_t tokens);
+  /// What it holds beyond what it found has not been filled: nobody will find that.
+  void never_stored(SequenceId id) { entries_[id].shared = 0; }
   /// Gives up what it holds, `stored` tokens, last block first; after a preemption it may find them
   /// again itself. Returns the blocks that are free now.
   std::int64_t release(SequenceId id, std::int64_t stored, bool preempted);
@@ -64,6 +69,7 @@ class SharedPrefixes {
   struct Entry {
     traffic::Content content;             ///< Ends with an endless run.
     std::int64_t shared = 0;              ///< Tokens that others may begin with.
+    bool delivered = true;                ///< Others may begin with the answer.
     std::size_t run = 0;                  ///< Where the block behind `hashes` begins: in this run,
     std::int64_t offset = 0;              ///< behind so many of its tokens.
     std::vector<std::uint64_t> hashes{};  ///< Chained: of all up to the end of a block.
@@ -74,6 +80,7 @@ class SharedPrefixes {
     std::int64_t given_up = 0;
   };
   [[nodiscard]] Entry entry_of(std::uint32_t request, const RequestRecord& record) const;
+  [[nodiscard]] Entry whole_entry(std::uint32_t request, const RequestRecord& record) const;
   std::uint64_t hash(Entry& entry, std::size_t block) const;
   [[nodiscard]] std::size_t shared_blocks(const Entry& entry, std::int64_t tokens) const {
     return static_cast<std::size_t>(std::min(entry.shared, tokens) / block_size_);

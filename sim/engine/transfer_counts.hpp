@@ -17,7 +17,7 @@ struct TransferCounts {
   std::int64_t landed = 0;     ///< whose KV has arrived there,
   std::int64_t cancelled = 0;  ///< or that an instance lost before.
   std::int64_t left = 0;       ///< Neither.
-  /// KV of the requests that have landed, as their receivers keep it.
+  /// KV of the requests that have landed, as their receivers keep it, but for what they had.
   std::int64_t received_bytes = 0;
   /// What flows delivered of requests that were cancelled before the rest arrived.
   std::int64_t delivered_of_cancelled = 0;

@@ -49,8 +49,10 @@ void Transfers::prefilled(std::uint32_t request, SequenceId sequence) {
   land_if_complete(request);
 }
 
-void Transfers::reserved(std::uint32_t request) {
+void Transfers::reserved(std::uint32_t request, std::int64_t found) {
   Job& job = jobs_.at(request);
+  job.found = found;
+  job.sent = found;
   job.reserved = simulation_.now();
   if (job.prefilled) send_stored(request, job, log_.records[request].prompt_tokens);
   if (!job.prefilled && job.piece.end > *job.reserved) send_piece(job);
@@ -145,8 +147,8 @@ void Transfers::land_if_complete(std::uint32_t request) {
   ++counts_.landed;
   const Pool& receiver = *ends_[job.to].pool;
   const double kept = receiver.cost->stage(0).kv_per_token().value();
-  counts_.received_bytes +=
-      static_cast<std::int64_t>(kept) * receiver.parallelism.tensor * record.prompt_tokens;
+  counts_.received_bytes += static_cast<std::int64_t>(kept) * receiver.parallelism.tensor *
+                            (record.prompt_tokens - job.found);
   ends_[job.from].instance->forget(job.here, false);
   ends_[job.to].instance->land(job.there);
 }
@@ -167,6 +169,10 @@ bool Transfers::cancel(std::uint32_t request) {
   if (job.prefilled) ends_[job.from].instance->forget(job.here, true);
   crashed = job.from;
   return !job.prefilled;
+}
+
+void Transfers::set_brownouts(std::span<const hw::Brownout> brownouts) {
+  flows_.set_capacities(hw::capacities(network_.topology(), brownouts));
 }
 
 TransferCounts Transfers::counts() const {

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -37,11 +38,14 @@ class Transfers {
   /// From InstanceListener. Contract: knows(request).
   void prefilled(std::uint32_t request, SequenceId sequence);
   void computing(const ComputedPiece& piece);
-  void reserved(std::uint32_t request);
+  void reserved(std::uint32_t request, std::int64_t found);
   /// One of the two instances, the one that its record names, has lost the request. True if the
   /// other one is still computing it: its record then names that one, and it can be decoded
   /// elsewhere.
   [[nodiscard]] bool cancel(std::uint32_t request);
+
+  /// The network carries less, or as much as before again, from now on.
+  void set_brownouts(std::span<const hw::Brownout> brownouts);
 
   [[nodiscard]] TransferCounts counts() const;
 
@@ -51,7 +55,8 @@ class Transfers {
     std::uint32_t to = 0;
     SequenceId here = no_sequence;  ///< In `from`, once its prefill is complete.
     SequenceId there = no_sequence;
-    std::int64_t sent = 0;     ///< Tokens, from the first on, whose flows have begun.
+    std::int64_t found = 0;    ///< Tokens, from the first on, that `to` had already.
+    std::int64_t sent = 0;     ///< The same and those whose flows have begun.
     std::int64_t flows = 0;    ///< Under way.
     std::int64_t arrived = 0;  ///< Bytes of others.
     ComputedPiece piece{};     ///< The last one that began.

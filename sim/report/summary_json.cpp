@@ -58,11 +58,17 @@ double seconds(TimePoint when) {
 
 Json faults(const std::vector<FaultResult>& all) {
   Json list = Json::array();
-  for (const FaultResult& fault : all)
-    list.push_back({{"kind", name(fault.fault.kind)},
-                    {"replica", fault.fault.replica},
-                    {"at_s", seconds(fault.fault.at)},
-                    {"happened", fault.happened}});
+  for (const FaultResult& result : all) {
+    const Fault& fault = result.fault;
+    Json item{{"kind", name(fault.kind)}};
+    if (fault.kind == FaultKind::link_brownout)
+      item["links"] = hw::name(fault.brownout);
+    else
+      item["replica"] = fault.replica;
+    item["at_s"] = seconds(fault.at);
+    item["happened"] = result.happened;
+    list.push_back(std::move(item));
+  }
   return list;
 }
 

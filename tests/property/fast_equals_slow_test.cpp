@@ -45,6 +45,8 @@ struct Coverage {
   int failed_again = 0;
   int lost_to_faults = 0;
   int slowed = 0;
+  int in_brownouts = 0;
+  int given_again = 0;
 
   void add(const Scenario& scenario, const SlowRun& run) {
     const auto any = [&](auto condition) { return std::ranges::any_of(run.records, condition); };
@@ -76,6 +78,8 @@ struct Coverage {
     failed_again += run.counts.cut_restarts > 0;
     lost_to_faults += any([](const auto& r) { return r.outcome == Outcome::lost_crash; });
     slowed += run.counts.slow_steps > 0;
+    in_brownouts += run.counts.brownout_steps > 0;
+    given_again += run.counts.given_again > 0;
     contiguous += scenario.engine.kv_layout == KvLayout::contiguous;
   }
 };
@@ -204,4 +208,6 @@ TEST_CASE("the engine gives every request the record that walking every sequence
   CHECK(coverage.failed_again >= runs / 100);
   CHECK(coverage.lost_to_faults >= runs / 50);
   CHECK(coverage.slowed >= runs / 10);
+  CHECK(coverage.in_brownouts >= runs / 10);
+  CHECK(coverage.given_again >= runs / 30);
 }

@@ -33,15 +33,24 @@ std::string draw_pool(Dice& dice, std::string_view name, std::string_view role,
       name, role, replicas, degree, blocks);
 }
 
-std::string draw_traffic(Dice& dice, std::int64_t max_model_len) {
+/// `dice`: of the rest; `alike`: of what prompts begin with.
+std::string draw_traffic(Dice& dice, Dice& alike, std::int64_t max_model_len) {
   const std::int64_t longest_answer = dice.between(1, max_model_len / 3 + 1);
   const std::string_view rate = dice.word({"10", "100", "1000"});
   const std::int64_t requests = dice.between(20, 80);
+  std::int64_t longest_prompt = max_model_len - longest_answer;
+  std::string prefix;
+  if (alike.one_in(2)) {
+    const std::int64_t tokens = alike.between(1, longest_prompt / 2);
+    longest_prompt -= tokens;
+    prefix =
+        fmt::format("    shared_prefix: {{tokens: {}, groups: {}}}\n", tokens, alike.between(1, 3));
+  }
   return fmt::format(
       "traffic:\n  chat:\n    arrival: {{process: poisson, rate: {}/s}}\n    num_prompts: {}\n"
       "    prompt_tokens: {{distribution: uniform, min: 1, max: {}}}\n"
-      "    output_tokens: {{distribution: uniform, min: 1, max: {}}}\n",
-      rate, requests, max_model_len - longest_answer, longest_answer);
+      "    output_tokens: {{distribution: uniform, min: 1, max: {}}}\n{}",
+      rate, requests, longest_prompt, longest_answer, prefix);
 }
 
 std::string random_pools(std::uint64_t seed) {
@@ -75,7 +84,8 @@ std::string random_pools(std::uint64_t seed) {
   yaml += fmt::format("  watermark: {}\n", dice.word({"0", "0.01", "0.1"}));
   yaml += fmt::format("  enable_prefix_caching: {}\n", dice.word({"true", "false"}));
   yaml += fmt::format("  schedule_ahead: {}\n", dice.word({"true", "false"}));
-  return yaml + draw_traffic(dice, max_model_len);
+  Dice alike(seed, "prefixes");
+  return yaml + draw_traffic(dice, alike, max_model_len);
 }
 
 template <class Check>
@@ -124,12 +134,16 @@ Seconds least_wire(const Scenario& scenario, std::int64_t tokens) {
 TEST_CASE("whatever the pools, every request is answered and every audit holds", "[pools]") {
   std::int64_t preemptions = 0;
   std::int64_t waited = 0;  // for blocks to decode from
+  std::int64_t spared = 0;  // runs in which a decode replica had some of a prompt
   for_scenarios(120, [&](const std::string& yaml) {
     const RunResult result = run_text(yaml);
     for (const AuditCheck& check : result.audit.checks) {
       INFO(check.id << " " << check.name << ": " << check.details);
       REQUIRE(check.passed);
     }
+    spared += std::ranges::any_of(result.instances, [](const InstanceResult& instance) {
+      return instance.whole.spared_tokens > 0;
+    });
     for (const RequestRecord& record : result.log.records) {
       REQUIRE(record.outcome == Outcome::completed);
       preemptions += record.preemptions;
@@ -138,6 +152,7 @@ TEST_CASE("whatever the pools, every request is answered and every audit holds",
   });
   CHECK(preemptions > 50);
   CHECK(waited > 50);
+  CHECK(spared > sample(120) / 10);
 }
 
 TEST_CASE("the same pools and seed give the same records and the same order of events", "[pools]") {
@@ -151,7 +166,8 @@ TEST_CASE("the same pools and seed give the same records and the same order of e
 
 TEST_CASE("no KV moves faster than alone on the best path between its pools", "[pools]") {
   for_scenarios(40, [](const std::string& yaml) {
-    const std::vector<std::string> whole{"cluster.disaggregate.kv_transfer=whole"};
+    const std::vector<std::string> whole{"cluster.disaggregate.kv_transfer=whole",
+                                         "engine.enable_prefix_caching=false"};
     const Scenario scenario = parse_scenario("random.yaml", yaml, {whole});
     const RunResult result = run_text(yaml, whole);
     for (const RequestRecord& record : result.log.records) {
@@ -180,7 +196,9 @@ TEST_CASE("one pool of replicas that do both is a cluster without pools", "[pool
 TEST_CASE("where no prompt is long enough to be handed over, the prefill replicas are idle",
           "[pools]") {
   for_scenarios(40, [](const std::string& yaml) {
-    const RunResult result = run_text(yaml, {"cluster.disaggregate.min_prompt_tokens=1000000"});
+    const std::int64_t longest = parse_scenario("random.yaml", yaml).engine.max_model_len;
+    const RunResult result =
+        run_text(yaml, {fmt::format("cluster.disaggregate.min_prompt_tokens={}", longest)});
     REQUIRE(result.transfers);
     REQUIRE(result.transfers->begun == 0);
     for (const InstanceResult& instance : result.instances)

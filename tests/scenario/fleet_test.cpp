@@ -37,3 +37,30 @@ TEST_CASE("three of four replicas carry the load of a failure", "[fleet]") {
   well.push_back("faults=[]");
   CHECK(run_file(file, well)["chat.goodput_fraction"] > 0.99);
 }
+
+TEST_CASE("a brown-out takes from transfers what the link lacks, until that is made up for",
+          "[fleet]") {
+  const std::string file = "scenarios/fleet/link_brownout.yaml";
+  const Ran quarter = run_file(file);
+  REQUIRE(quarter.summary.faults.size() == 1);
+  CHECK(quarter.summary.faults[0].happened);
+  // Work piles up at what comes less what is carried, and shrinks at what is left over: the area
+  // below that triangle over the work of a transfer is what all of them wait, by Little's law.
+  const double prompt = 4096.0 * 327'680.0;
+  const double rate = 3.5 * prompt;
+  const double whole = 12.1e9;
+  const double peak = 30.0 * (rate - whole / 4.0);
+  const double area = 0.5 * peak * (30.0 + peak / (whole - rate));
+  const double waited = quarter["transfers.mean_wire_ms"] * 315.0 / 1e3;
+  // Rates are shared: what is under way is half done on average, between all and none of it.
+  CHECK(waited > area / prompt);
+  CHECK(waited < 2.0 * area / prompt + 315.0 * 4.0 * prompt / whole);
+  // Half of the link carries what comes, and another fabric does not notice.
+  const Ran half = run_file(
+      file,
+      {"faults=[{kind: link_brownout, link: nic, from: 20 s, to: 50 s, bandwidth_factor: 0.5}]"});
+  CHECK(half["transfers.p99_wire_ms"] < 1000.0);
+  const Ran wide = run_file(file, {"cluster.network.fabric=infiniband_ndr"});
+  CHECK(wide["chat.goodput_fraction"] == 1.0);
+  CHECK(wide["chat.mean_ttft_ms"] == quarter["chat.mean_ttft_ms"]);
+}

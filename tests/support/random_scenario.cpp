@@ -118,7 +118,7 @@ std::string draw_lengths(Dice& dice, std::int64_t longest) {
   }
 }
 
-/// Clients that do not wait for ever, unless they must.
+/// Clients that may not wait for ever, or do.
 std::string draw_client(Dice& dice, bool patient) {
   std::string yaml;
   const std::string_view drawn = dice.word({"", "timeout", "ttft_timeout", "both"});
@@ -141,7 +141,7 @@ std::string draw_client(Dice& dice, bool patient) {
 
 /// `tick` is shared by the classes, so that evenly spaced arrivals coincide.
 std::string draw_class(Dice& dice, std::int64_t index, std::int64_t tick, std::int64_t longest,
-                       bool alike) {
+                       bool alike, bool patient) {
   std::string yaml;
   const bool talks = alike && dice.one_in(4);
   switch (dice.between(talks ? 1 : 0, 3)) {
@@ -159,7 +159,7 @@ std::string draw_class(Dice& dice, std::int64_t index, std::int64_t tick, std::i
       yaml = fmt::format("    arrival: {{process: gamma, burstiness: 0.05, rate: {}/s}}\n",
                          dice.between(5, 1000));
   }
-  yaml += draw_client(dice, alike);
+  yaml += draw_client(dice, patient);
   if (dice.one_in(3)) yaml += fmt::format("    start: {} ms\n", dice.between(1, 20) * 10);
   // The first class is the most urgent one.
   yaml += fmt::format("    priority: {}\n", index == 0 ? -1 : dice.between(0, 1));
@@ -190,11 +190,12 @@ std::string draw_class(Dice& dice, std::int64_t index, std::int64_t tick, std::i
 
 std::string draw_traffic(Dice& dice, std::int64_t classes, std::int64_t longest) {
   const std::int64_t tick = dice.among<std::int64_t>({10, 100, 1000, 1'000'000'000});
-  // Either prompts may begin alike or clients may give up.
   const bool alike = !dice.one_in(3);
+  // Why often: batches of which some have finished are rare where clients give up.
+  const bool patient = alike && dice.one_in(2);
   std::string yaml = "traffic:\n";
   for (std::int64_t i = 0; i < classes; ++i)
-    yaml += fmt::format("  class_{}:\n{}", i, draw_class(dice, i, tick, longest, alike));
+    yaml += fmt::format("  class_{}:\n{}", i, draw_class(dice, i, tick, longest, alike, patient));
   return yaml;
 }
 
@@ -223,10 +224,35 @@ std::string draw_admission(Dice& dice, std::int64_t classes, std::int64_t longes
   }
 }
 
+/// A node for every GPU, and what goes wrong between them.
+struct NetworkDraw {
+  std::string network;
+  std::string faults;
+};
+
+/// Of its own dice, so that the other draws do not depend on it.
+NetworkDraw draw_network(std::uint64_t seed, std::int64_t stages) {
+  Dice dice(seed, "network");
+  if (stages == 1 || dice.one_in(2)) return {};
+  NetworkDraw draw{.network = "  network: {node: hgx_h100, gpus_per_node: 1, fabric: roce_400g}\n",
+                   .faults = {}};
+  const std::int64_t count = dice.between(1, 3);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::string_view links =
+        dice.word({"", "", ", node: 0", ", node: 1", ", node: 1, nic: 0"});
+    const std::int64_t from = dice.between(0, 300);
+    const std::int64_t to = from + dice.between(1, 500);
+    draw.faults += fmt::format(
+        "  - {{kind: link_brownout, link: nic{}, from: {} ms, to: {} ms, bandwidth_factor: {}}}\n",
+        links, from, to, dice.among({0.5, 0.05}));
+  }
+  return draw;
+}
+
 /// What goes wrong with some of `replicas` replicas.
 std::string draw_faults(Dice& dice, std::int64_t replicas) {
   if (!dice.one_in(3)) return {};
-  std::string yaml = "faults:\n";
+  std::string yaml;
   const std::int64_t count = dice.between(1, 3);
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t replica = dice.between(0, replicas - 1);
@@ -247,6 +273,7 @@ std::string draw_faults(Dice& dice, std::int64_t replicas) {
 
 std::string draw_head(Dice& dice, std::uint64_t seed, std::string_view model, std::int64_t stages,
                       const std::string& admission) {
+  const NetworkDraw network = draw_network(seed, stages);
   const std::int64_t replicas = dice.between(1, 3);
   std::string yaml = fmt::format("scenario: random {}\nseed: {}\n", seed, seed);
   yaml += fmt::format("model: {}\n", model);
@@ -263,7 +290,9 @@ std::string draw_head(Dice& dice, std::uint64_t seed, std::string_view model, st
   key("on_oom", dice.one_in(5) ? "lose" : "retry");
   key("max_retries", dice.between(0, 2));
   yaml += admission;
-  yaml += draw_faults(dice, replicas);
+  yaml += network.network;
+  if (const std::string faults = draw_faults(dice, replicas) + network.faults; !faults.empty())
+    yaml += "faults:\n" + faults;
   if (!dice.one_in(4)) return yaml;
   const std::int64_t from = dice.between(0, 100);
   return yaml + fmt::format("measure: {{from: {} ms, to: {} ms}}\n", from, dice.between(101, 2000));

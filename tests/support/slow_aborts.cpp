@@ -7,6 +7,7 @@ namespace tokenline::test {
 
 void SlowReplica::abandon(const SlowSequencePtr& sequence, bool abort) {
   sequence->abandoned = true;
+  sequence->abandonment = abandonments_++;
   sequence->aborted = abort;
   if (!up_) let_go_of_aborted();  // The host looks at it before it has started.
 }
@@ -20,13 +21,17 @@ bool SlowReplica::may_go(const SlowBatch& batch, const SlowSequence& sequence) c
 void SlowReplica::let_go_of_aborted() {
   world_.run.counts.aborts_waiting += static_cast<std::int64_t>(
       std::erase_if(waiting_, [](const auto& sequence) { return sequence->aborted; }));
-  for (SlowBatch& batch : batches_) {
-    const auto leaves = [&](const SlowSequencePtr& s) { return may_go(batch, *s); };
+  std::vector<std::pair<SlowSequencePtr, SlowBatch*>> leaving;
+  for (SlowBatch& batch : batches_)
     for (const auto& sequence : batch.running)
-      if (leaves(sequence)) pool_.release(sequence->came);
-    const auto gone = std::erase_if(batch.running, leaves);
-    world_.run.counts.aborts_running += static_cast<std::int64_t>(gone);
-    if (gone > 0 && !batch.step) drop_finished(batch);
+      if (may_go(batch, *sequence)) leaving.emplace_back(sequence, &batch);
+  // Whose blocks are overwritten first: in the order in which they were given up.
+  std::ranges::sort(leaving, {}, [](const auto& one) { return one.first->abandonment; });
+  for (const auto& [sequence, batch] : leaving) {
+    pool_.release(sequence->came);
+    std::erase(batch->running, sequence);
+    ++world_.run.counts.aborts_running;
+    if (!batch->step) drop_finished(*batch);
   }
 }
 

@@ -14,6 +14,7 @@ struct SlowCounts {
   std::int64_t preemptions = 0;
   std::int64_t found_again = 0;    ///< Admissions that found blocks of theirs still free,
   std::int64_t found_in_part = 0;  ///< and not all of them.
+  std::int64_t given_again = 0;    ///< Requests that found something in an attempt after the first.
   std::int64_t given = 0;          ///< Admissions for the first time that found what others stored,
   std::int64_t shared = 0;         ///< and of those, ones that found blocks in use.
   std::int64_t crashes = 0;
@@ -28,7 +29,8 @@ struct SlowCounts {
   std::int64_t aborts_running = 0;  ///< or a batch;
   std::int64_t failures = 0;        ///< Crashes by faults,
   std::int64_t cut_restarts = 0;    ///< of replicas that were down.
-  std::int64_t slow_steps = 0;      ///< Steps of stragglers.
+  std::int64_t slow_steps = 0;      ///< Steps of stragglers,
+  std::int64_t brownout_steps = 0;  ///< and during brown-outs.
   std::int64_t in_vain = 0;         ///< and those that were completed all the same.
   std::int64_t chained_pieces = 0;  ///< Pieces that started before the one before them had ended.
 };

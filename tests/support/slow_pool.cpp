@@ -13,6 +13,14 @@ void SlowPool::write(std::int64_t request, SlowText text) {
   texts_[request] = std::make_shared<const SlowText>(std::move(text));
 }
 
+void SlowPool::rewrite(std::int64_t request, SlowText text) {
+  const auto before = texts_[request];
+  write(request, std::move(text));
+  for (const std::int64_t id : tables_.at(request).blocks)
+    if (Block& block = blocks_[static_cast<std::size_t>(id)]; block.text == before)
+      block.text = texts_[request];
+}
+
 bool SlowPool::append(std::int64_t request, std::int64_t tokens) {
   const std::int64_t stored = tables_.contains(request) ? tables_[request].tokens : 0;
   const std::int64_t wanted = (stored + tokens + block_size_ - 1) / block_size_;

@@ -24,6 +24,8 @@ class SlowPool {
 
   /// What a request will store. Without it nothing that it stores is ever found.
   void write(std::int64_t request, SlowText text);
+  /// What a request has stored, and will, is another text from some token on.
+  void rewrite(std::int64_t request, SlowText text);
   /// Gives `request` room for `tokens` more tokens; false, and nothing changes, where the free
   /// blocks do not suffice.
   [[nodiscard]] bool append(std::int64_t request, std::int64_t tokens);

@@ -31,7 +31,11 @@ DecodeRows rows(const SlowStep& step) {
 
 Duration SlowReplica::stage_price(std::size_t stage, const hw::StepShape& shape,
                                   const SlowStep& step) const {
-  Seconds time = world_.scenario.cost->stage(stage).price(shape).time;
+  const hw::ReplicaCost* cost = world_.scenario.cost.get();
+  if (!world_.scenario.price_changes.empty())
+    for (const PriceChange& change : world_.scenario.price_changes[index_])
+      if (change.when <= step.start) cost = change.cost.get();
+  Seconds time = cost->stage(stage).price(shape).time;
   if (step.drafts > 0) time += speculator_->price(shape, step.drafts).time;  // not in a pipeline
   return to_duration(step.slowdown * time);
 }
@@ -102,6 +106,7 @@ void SlowReplica::launch(SlowStep& step) {
         step.start < fault.to)
       step.slowdown *= fault.slowdown;
   world_.run.counts.slow_steps += step.slowdown > 1.0 ? 1 : 0;
+  world_.run.counts.brownout_steps += brownouts(world_.scenario.faults, step.start).empty() ? 0 : 1;
   step.gpu = price(shape, step);
   const Duration work =
       to_duration(engine.host_overhead_per_step + sequences * engine.host_overhead_per_sequence);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "sim/base/check.hpp"
+#include "sim/engine/shared_prefixes.hpp"
 
 namespace tokenline::test {
 namespace {
@@ -83,8 +84,9 @@ SlowSequencePtr SlowReplica::enqueue(std::uint32_t request) {
   return sequence;
 }
 
-/// Prompt and answer of a request: the texts that it shares, then one of that attempt's own.
-SlowText SlowReplica::text_of(std::uint32_t request, std::int64_t attempt) const {
+/// Prompt and answer of a request as they are when the answer has been delivered: the texts that it
+/// shares, then one of its own. Where requests share nothing, what an attempt stores is its own.
+SlowText SlowReplica::delivered_text_of(std::uint32_t request, std::int64_t attempt) const {
   const RequestRecord& record = world_.run.records[request];
   const auto tokens = static_cast<std::size_t>(record.prompt_tokens + record.output_tokens);
   SlowText text;
@@ -92,8 +94,19 @@ SlowText SlowReplica::text_of(std::uint32_t request, std::int64_t attempt) const
        world_.scenario.traffic.sources[record.source]->content(record.session))
     for (std::int64_t i = 0; i < run.tokens && text.size() < tokens; ++i)
       text.emplace_back(run.id, i);
-  for (std::int64_t i = 0; text.size() < tokens; ++i)
-    text.emplace_back(static_cast<std::uint64_t>(attempt), i);
+  const std::uint64_t own = begin_alike(world_.scenario.traffic)
+                                ? (std::uint64_t{1} << 40U) | request
+                                : static_cast<std::uint64_t>(attempt);
+  for (std::int64_t i = 0; text.size() < tokens; ++i) text.emplace_back(own, i);
+  return text;
+}
+
+/// Until then the answer is that attempt's own.
+SlowText SlowReplica::text_of(std::uint32_t request, std::int64_t attempt) const {
+  SlowText text = delivered_text_of(request, attempt);
+  for (auto i = static_cast<std::size_t>(world_.run.records[request].prompt_tokens);
+       i < text.size(); ++i)
+    text[i] = {static_cast<std::uint64_t>(attempt), i};
   return text;
 }
 
@@ -253,6 +266,8 @@ void SlowReplica::emit(SlowSequence& sequence) {
   if (!sequence.finished()) return;
   record.finish = now;
   record.outcome = Outcome::completed;
+  if (world_.scenario.engine.enable_prefix_caching)
+    pool_.rewrite(sequence.came, delivered_text_of(sequence.request, sequence.came));
   world_.completed(sequence.request);
 }
 

@@ -56,6 +56,7 @@ struct SlowSequence {
   TimePoint accounted{};         ///< Up to when the time of its prefill is charged.
   bool abandoned = false;        ///< Its client has given it up,
   bool aborted = false;          ///< and the replica knows.
+  std::int64_t abandonment = 0;  ///< The how manieth it was here.
   bool starved = false;          ///< A decision since its last piece gave it no tokens.
   std::optional<TimePoint> last_token;
 
@@ -159,6 +160,7 @@ class SlowReplica {
 
   // slow_replica.cpp: when steps start, what comes out.
   [[nodiscard]] SlowText text_of(std::uint32_t request, std::int64_t attempt) const;
+  [[nodiscard]] SlowText delivered_text_of(std::uint32_t request, std::int64_t attempt) const;
   void expect();
   void decide();
   bool start_one();
@@ -214,6 +216,7 @@ class SlowReplica {
   int life_ = 0;  ///< Crashes so far: what was to happen before them does not.
   std::uint64_t admissions_ = 0;
   std::int64_t arrivals_ = 0;
+  std::int64_t abandonments_ = 0;
   std::map<std::uint32_t, std::int64_t> service_;  ///< By class: prompt + 2 · output tokens.
   std::optional<std::uint32_t> last_left_;         ///< The class last admitted for the first time.
   std::int64_t prefilled_ = 0;                     ///< Tokens of all steps that started,

@@ -271,6 +271,8 @@ void SlowReplica::find_again(SlowSequence& sequence, const std::vector<std::int6
   if (!sequence.preempted) {
     if (!sequence.abandoned) world_.run.cached_tokens[sequence.request] = tokens;
     counts.given += tokens > 0 ? 1 : 0;
+    const bool again = world_.run.records[sequence.request].retries > 0;
+    counts.given_again += again && !sequence.abandoned && tokens > 0 ? 1 : 0;
     counts.shared += unused < static_cast<std::int64_t>(blocks.size()) ? 1 : 0;
     return;
   }

@@ -27,20 +27,21 @@ AutoscaleConfig config_of(double target, std::int64_t min, std::int64_t max) {
 
 /// A fleet of one replica at the start; `autoscale` are further keys of the section.
 Scenario fleet(const std::string& autoscale, const std::string& traffic,
-               const std::string& cold_start = "node: 40 s, image: 15 s, compile: 5 s") {
+               const std::string& cold_start = "node: 40 s, image: 15 s, compile: 5 s",
+               const std::string& faults = "") {
   return parse_scenario("fleet.yaml", fmt::format(R"(scenario: fleet
 model: llama-3.1-8b
 cluster:
   gpu: h100_sxm
   autoscale: {{min: 1, max: 8, {}, cold_start: {{{}}}}}
 engine: {{preset: vllm-v1, max_model_len: 2048}}
-traffic:
+{}traffic:
   chat:
     {}
     prompt_tokens: 200
     output_tokens: 300
 )",
-                                                  autoscale, cold_start, traffic));
+                                                  autoscale, cold_start, faults, traffic));
 }
 
 RunResult run_audited(Scenario scenario) {
@@ -188,5 +189,26 @@ traffic: {chat: {arrival: {process: poisson, rate: 1/s}, num_prompts: 1, prompt_
                  output_tokens: 1}}
 )";
   CHECK_THROWS_WITH(parse_scenario("fleet.yaml", yaml),
-                    Catch::Contains("cluster.replicas") && Catch::Contains("4 replicas"));
+                    Catch::Contains("cluster.replicas") && Catch::Contains("4 replicas") &&
+                        Catch::Contains("hint: cluster.replicas: 1 to 3, or other bounds"));
+}
+
+TEST_CASE("a straggler happens where its replica is there at some instant of its time") {
+  // The second replica serves from 75 s on: the first look at 15 s, and 60 s of cold start.
+  const auto happened = [](const std::string& from, const std::string& to) {
+    Scenario scenario =
+        fleet("metric: running_requests, target: 20",
+              "arrival: {process: closed_loop, max_concurrency: 90}\n    num_prompts: 9000",
+              "node: 40 s, image: 15 s, compile: 5 s",
+              fmt::format("faults:\n  - {{kind: straggler, replica: 1, from: {}, to: {}, "
+                          "slowdown: 1.1}}\n",
+                          from, to));
+    const RunResult result = run(scenario);
+    REQUIRE(result.end > TimePoint{80s});
+    return result.faults.front().happened;
+  };
+  CHECK_FALSE(happened("0 s", "75 s"));
+  CHECK(happened("0 s", "76 s"));
+  CHECK(happened("78 s", "79 s"));
+  CHECK_FALSE(happened("9000 s", "9001 s"));
 }

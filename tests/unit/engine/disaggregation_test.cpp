@@ -17,6 +17,7 @@ constexpr std::int64_t kv_per_token = 327'680;  // 2 · 80 layers · 8 heads · 
 
 struct Text {
   std::string how{};  ///< `disaggregate:`
+  std::string node = "hgx_h100";
   std::string fabric = "infiniband_ndr";
   std::string pools = "prefill: {role: prefill}, decode: {role: decode}";
   std::string engine = "{}";
@@ -33,7 +34,7 @@ std::string yaml(const Text& text) {
   return fmt::format(R"(scenario: s
 model: {}
 cluster:
-  network: {{node: hgx_h100, fabric: {}}}
+  network: {{node: {}, fabric: {}}}
   pools: {{{}}}
 {}{}
 engine: {}
@@ -41,7 +42,7 @@ traffic:
   chat: {}
 {}
 )",
-                     text.model, text.fabric, text.pools, how, text.cluster, text.engine,
+                     text.model, text.node, text.fabric, text.pools, how, text.cluster, text.engine,
                      text.traffic, text.more);
 }
 
@@ -281,6 +282,7 @@ TEST_CASE("what crashes on either side is computed again, and nothing is lost un
                   : "a: {role: prefill}, b: {role: decode, engine: " + tight + "}";
       const RunResult result =
           run_text({.how = fmt::format("{{kv_transfer: {}, min_prompt_tokens: 200}}", way),
+                    .node = "pcie_gen4",
                     .pools = pools,
                     .engine = "{max_model_len: 4096, max_num_batched_tokens: 4096}",
                     .cluster = "  gpu: rtx_4090\n  restart_delay: 1 s",
@@ -319,7 +321,35 @@ TEST_CASE("what pools cannot do is refused at its key", "[disaggregation][scenar
                                "acceptance: 0.5}"}),
              contains("speculation: is not modelled where pools hand over KV"));
   CHECK_THAT(mistakes({.more = "faults: [{kind: instance_crash, replica: 0, at: 1 s}]"}),
-             contains("faults: are not modelled where pools hand over KV"));
+             contains("faults: those of replicas are not modelled where pools hand over KV"));
+  const std::string pair = "a: {role: prefill}, b: {role: decode}";
+  CHECK_THAT(mistakes({.pools = "a: {role: prefill, attention_data_parallel_size: 2}, b: {role: "
+                                "decode}",
+                       .cluster = "  gpu: h200\n  tensor_parallel_size: 4",
+                       .model = "deepseek-v2-lite"}),
+             contains("cluster.pools.a.attention_data_parallel_size: a pool that hands over KV"));
+  CHECK_THAT(mistakes({.pools = "a: {role: prefill}, b: {role: decode, context_parallel_size: 2}",
+                       .cluster = "  gpu: h100_sxm\n  tensor_parallel_size: 4"}),
+             contains("cluster.pools.b.context_parallel_size: a pool that hands over KV"));
+  CHECK_THAT(mistakes({.pools = "a: {role: prefill, engine: {scheduler: guaranteed_no_evict}}, b: "
+                                "{role: decode}"}),
+             contains("cluster.pools.a.engine: scheduler 'guaranteed_no_evict' cannot hand over"));
+  CHECK_THAT(mistakes({.pools = pair,
+                       .traffic = "{arrival: {process: poisson, rate: 1/s}, num_prompts: 1, "
+                                  "prompt_tokens: 40, output_tokens: 5, timeout: 3 s}"}),
+             contains("traffic: clients that give up are not modelled where pools hand over KV"));
+  CHECK_THAT(mistakes({.pools = pair,
+                       .cluster = "  gpu: h100_sxm\n  tensor_parallel_size: 8\n  autoscale: {min: "
+                                  "1, max: 2, metric: queue_length, target: 2, cold_start: {}}"}),
+             contains("cluster.autoscale: is not modelled with pools"));
+  CHECK_THAT(mistakes({.pools = pair, .cluster = "  tensor_parallel_size: 8"}),
+             contains("cluster.pools.a.gpu: neither the pool nor the cluster names one") &&
+                 contains("cluster.pools.b.gpu"));
+  CHECK_THAT(
+      mistakes(
+          {.how = "{min_prompt_tokens: 9000}", .pools = pair, .engine = "{max_model_len: 4096}"}),
+      contains("cluster.disaggregate: no prompt has min_prompt_tokens (9000): "
+               "max_model_len is 4096"));
   std::string unconnected = yaml({});
   const std::string_view key = "  network:";
   const std::size_t at = unconnected.find(key);

@@ -166,6 +166,27 @@ TEST_CASE("a fault names a replica that there is, and ends after it begins") {
                     Catch::Contains("faults[0].kind"));
 }
 
+TEST_CASE("stragglers of one time do not make a step outlast simulated time") {
+  const std::string worst = straggler(0, "0 s", "9 s", 1000.0);
+  CHECK_THROWS_WITH(serve(loop, 1, worst + worst),
+                    Catch::Contains("faults[0].slowdown: together with the others of that time it "
+                                    "makes things 1e+06 times slower, more than 10000") &&
+                        Catch::Contains("hint: factors of one time multiply"));
+  CHECK_NOTHROW(serve(loop, 1, worst + straggler(0, "8 s", "10 s", 10.0)));
+  CHECK_THROWS_WITH(serve(loop, 1, worst + straggler(0, "8 s", "10 s", 11.0)),
+                    Catch::Contains("faults[1].slowdown"));
+  // One after the other, or of another replica, they are as many as one likes.
+  CHECK_NOTHROW(serve(loop, 1, worst + straggler(0, "9 s", "10 s", 1000.0)));
+  CHECK_NOTHROW(serve(loop, 1, worst + straggler(1, "0 s", "9 s", 1000.0), {"cluster.replicas=2"}));
+}
+
+TEST_CASE("a fault that is not spelt as it is called is recognised") {
+  CHECK_THROWS_WITH(serve(loop, 1, "", {"fault=[]"}),
+                    Catch::Contains("unknown key") && Catch::Contains("did you mean 'faults'?"));
+  CHECK_THROWS_WITH(serve(loop, 1, "", {"cluster.pool={}"}),
+                    Catch::Contains("did you mean 'pools'?"));
+}
+
 TEST_CASE("in a measure window a replica is down as long as it is, whatever is cut short") {
   const auto down_in = [](const std::string& window, const std::string& faults) {
     const RunResult result = serve("process: constant, rate: 10/s", 400, faults,

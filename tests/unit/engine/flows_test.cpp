@@ -106,3 +106,32 @@ TEST_CASE("the bandwidth of a flow that is cancelled goes to the others", "[tran
   CHECK(world.flows.counts().begun ==
         world.flows.counts().delivered + world.flows.counts().cancelled);
 }
+
+TEST_CASE("a flow that a brown-out meets goes on at what is left, until that is over",
+          "[transfer]") {
+  World world;
+  const double bandwidth = world.own.bandwidth.value();
+  const double before = 0.5e9 / bandwidth;  // Half of it at full rate,
+  const double during = 1e9 / bandwidth;    // a fifth of it in twice that time,
+  const Duration begin = to_duration(hw::startup_time(world.own, 1) + Seconds(before));
+  const std::vector<hw::Brownout> brown{{.node = 1, .nic = 0, .bandwidth_factor = 0.2}};
+  world.begin(1, world.own, gigabyte);
+  world.begin(2, world.other, gigabyte);
+  world.simulation.after(begin, Phase::completion, [&] {
+    world.flows.set_capacities(hw::capacities(world.network.topology(), brown));
+  });
+  SECTION("which ends before it") {
+    world.simulation.after(begin + to_duration(Seconds(during)), Phase::completion, [&] {
+      world.flows.set_capacities(hw::capacities(world.network.topology(), {}));
+    });
+    world.simulation.run();
+    CHECK(world.ended_after(1, world.own) ==
+          Approx(before + during + 0.3e9 / bandwidth).margin(3e-9));
+  }
+  SECTION("or outlasts it") {
+    world.simulation.run();
+    CHECK(world.ended_after(1, world.own) == Approx(before + 0.5e9 / 0.2 / bandwidth).margin(3e-9));
+  }
+  // Another rail is none of it.
+  CHECK(world.ended_after(2, world.other) == Approx(1e9 / bandwidth).margin(2e-9));
+}

@@ -62,6 +62,27 @@ TEST_CASE("mistakes in the network stand at their keys", "[network][scenario]") 
              !Catch::Contains("cluster.network"));
 }
 
+TEST_CASE("a node with an NVSwitch holds no GPUs without NVLink", "[network][scenario]") {
+  const auto on = [](const std::string& gpu, const std::string& node) {
+    const std::string text = fmt::format(
+        "scenario: s\nmodel: llama-3.1-8b\ncluster: {{gpu: {}, replicas: 2, network: {{node: "
+        "{}}}}}\nengine: {{max_model_len: 512}}\ntraffic:\n  chat: {{arrival: {{process: poisson, "
+        "rate: 9/s}}, num_prompts: 2, prompt_tokens: 200, output_tokens: 20}}\n",
+        gpu, node);
+    return parse_scenario("s.yaml", text).cluster.gpus.size();
+  };
+  CHECK_THROWS_WITH(on("l4", "hgx_h100"),
+                    Catch::Contains("s.yaml:3:16: error: cluster.gpu: l4 reaches others in its "
+                                    "node at 32 GB/s; node 'hgx_h100'") &&
+                        Catch::Contains("378 GB/s") &&
+                        Catch::Contains("hint: cluster.network.node: pcie_gen5"));
+  CHECK_THROWS_WITH(on("h100_pcie", "hgx_a100"), Catch::Contains("cluster.gpu"));
+  CHECK(on("l4", "pcie_gen4") == 2);
+  // Other generations of NVLink are a choice.
+  CHECK(on("a100_sxm_80gb", "hgx_h100") == 2);
+  CHECK(on("b200", "hgx_h100") == 2);
+}
+
 TEST_CASE("a replica over two nodes runs as tensor ranks and as stages", "[network][scenario]") {
   const std::string network = ", network: {node: hgx_h100, fabric: infiniband_ndr}";
   for (const std::string degrees :

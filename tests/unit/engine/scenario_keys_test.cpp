@@ -53,6 +53,7 @@ cluster: {gpu: h100_sxm, replicas: 2, router: round_robin, tensor_parallel_size:
 faults:
   - {kind: instance_crash, replica: 1, at: 3 s, restart: 1 s}
   - {kind: straggler, replica: 0, from: 2 s, to: 4 s, slowdown: 1.5}
+  - {kind: link_brownout, link: nic, node: 1, nic: 0, from: 1 s, to: 4 s, bandwidth_factor: 0.5}
 measure: {from: 1 s, to: 8 s}
 observed: {file: observed.csv, tolerance: 0.1}
 assert: [all.completed > 0]
@@ -251,6 +252,11 @@ TEST_CASE("keys that presets give are described with their values", "[scenario]"
   CHECK(at("traffic.<name>.arrival.burstiness").when == "with process: gamma");
   CHECK(at("traffic.<name>.trace").when == "without arrival");
   CHECK(at("traffic.<name>.stop").when == "without trace");
+  for (const char* key : {"gpu", "tensor_parallel_size", "pipeline_parallel_size"}) {
+    CHECK_FALSE(at((std::string("cluster.pools.<name>.") + key).c_str()).required);
+    CHECK(at((std::string("cluster.pools.<name>.") + key).c_str()).standard == "that of `cluster`");
+  }
+  CHECK(at("cluster.tensor_parallel_size").standard == "1");
   CHECK_FALSE(at("measure").required);
   CHECK(at("measure").standard.empty());
 }

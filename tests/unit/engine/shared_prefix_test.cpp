@@ -121,6 +121,68 @@ TEST_CASE("the second turn of a conversation finds what the first stored", "[eng
   }
 }
 
+namespace {
+
+/// A conversation of two turns of 100 + 50 tokens, of clients with `client`.
+std::string talk(const std::string& client) {
+  return "  t:\n    arrival: {process: constant, rate: 0.01/s}\n    session: {turns: 2, "
+         "think_time: 1 s, max_context: 1000, num_sessions: 1}\n    prompt_tokens: 100\n"
+         "    output_tokens: 50\n" +
+         client;
+}
+
+/// While it lasts a step takes seconds: no attempt that it meets is answered in time.
+std::string stall(int from) {
+  return fmt::format(
+      "faults: [{{kind: straggler, replica: 0, from: {} s, to: {}.5 s, slowdown: 1000}}]\n", from,
+      from + 2);
+}
+
+}  // namespace
+
+TEST_CASE("clients whose patience suffices find what patient ones find", "[engine]") {
+  const RunResult patient = run_text("", "block_size: 16", talk(""));
+  const RunResult in_time =
+      run_text("", "block_size: 16", talk("    timeout: 100 s\n    retry: {attempts: 3}\n"));
+  CHECK(in_time.log.records == patient.log.records);
+  CHECK(in_time.log.cached_tokens == patient.log.cached_tokens);
+  CHECK(in_time.log.cached_tokens.back() == (100 + 50 - 1) / 16 * 16);
+}
+
+TEST_CASE("an attempt finds the prompt that one before it left, and not what that answered",
+          "[engine]") {
+  for (const bool abort : {true, false}) {
+    CAPTURE(abort);
+    const RunResult result =
+        run_text("", "block_size: 16",
+                 talk(fmt::format("    timeout: 1 s\n    abort_on_timeout: {}\n"
+                                  "    retry: {{attempts: 30, backoff: 0 s, jitter: 0}}\n",
+                                  abort)) +
+                     stall(100));
+    const auto& records = result.log.records;
+    REQUIRE(records.size() == 2);
+    REQUIRE(records[0].retries > 0);
+    REQUIRE(records[0].outcome == Outcome::completed);
+    CHECK(result.log.cached_tokens[0] == (100 - 1) / 16 * 16);
+    // The answer that was delivered is the conversation's; those given up are nobody's.
+    REQUIRE(records[1].prompt_tokens > 150);
+    CHECK(records[1].retries == 0);
+    CHECK(result.log.cached_tokens[1] == (100 + 50 - 1) / 16 * 16);
+  }
+}
+
+TEST_CASE("what a client that asks once has given up serves others as far as they begin alike",
+          "[engine]") {
+  const RunResult result = run_text(
+      "", "block_size: 16",
+      "  t: {arrival: {process: constant, rate: 0.1/s}, num_prompts: 2, shared_prefix: {tokens: "
+      "64}, prompt_tokens: 100, output_tokens: 50, timeout: 1 s}\n" +
+          stall(10));
+  CHECK(result.log.records[0].outcome == Outcome::timed_out);
+  CHECK(result.log.records[1].outcome == Outcome::completed);
+  CHECK(result.log.cached_tokens == std::vector<std::int64_t>{0, 64});
+}
+
 TEST_CASE("routers with affinity bring a second turn to where the first was", "[engine]") {
   // 60 conversations on 3 replicas, each of two turns of 100 + 50 tokens.
   const auto hits = [](const std::string& router, const std::string& rate) {
@@ -250,24 +312,67 @@ TEST_CASE("of two pools only the one with a cache finds what was stored", "[engi
   CHECK(result.instances[1].prefix_cache);
 }
 
-TEST_CASE("what is not modelled with shared blocks asks to turn them off", "[engine]") {
-  const std::string alike =
-      "  chat:\n    arrival: {process: constant, rate: 1/s}\n    num_prompts: 3\n"
-      "    shared_prefix: {tokens: 64, groups: 1}\n    prompt_tokens: 20\n    output_tokens: 3\n";
-  CHECK_NOTHROW(run_text(".", "max_num_seqs: 4", alike));
-  CHECK_THROWS_WITH(run_text(".", "max_num_seqs: 4", alike + "    timeout: 10 s\n"),
-                    Catch::Contains("engine.enable_prefix_caching") &&
-                        Catch::Contains("where clients give up") &&
-                        Catch::Contains("set it to false"));
-  const auto in_pools = [&](const std::string& caching) {
-    return parse_scenario(
-        "s.yaml",
-        "scenario: pools\nmodel: llama-3.1-8b\n"
-        "cluster: {gpu: h100_sxm, pools: {a: {role: prefill}, b: {role: decode}}, "
-        "network: {node: hgx_h100, fabric: infiniband_ndr}}\n"
-        "engine: {max_model_len: 2048, enable_prefix_caching: " +
-            caching + "}\ntraffic:\n" + alike);
-  };
-  CHECK_THROWS_WITH(in_pools("true"), Catch::Contains("where pools hand over KV"));
-  CHECK_NOTHROW(in_pools("false"));
+namespace {
+
+/// Prompts of 1000 tokens, all alike, one every second, on a pair of pools.
+RunResult hand_over(const std::string& pools, const std::string& more = "",
+                    const std::string& traffic = "{process: constant, rate: 1/s}",
+                    const std::string& fabric = "infiniband_ndr") {
+  Scenario scenario = parse_scenario(
+      "s.yaml", fmt::format("scenario: pools\nmodel: llama-3.1-8b\n"
+                            "cluster: {{gpu: h100_sxm, pools: {{{}}}, "
+                            "network: {{node: hgx_h100, gpus_per_node: 1, fabric: {}}}{}}}\n"
+                            "engine: {{max_model_len: 2048, block_size: 16}}\n"
+                            "traffic:\n  chat:\n    arrival: {}\n    num_prompts: 3\n"
+                            "    shared_prefix: {{tokens: 999}}\n    prompt_tokens: 1\n"
+                            "    output_tokens: 20\n",
+                            pools, fabric, more, traffic));
+  RunResult result = run(scenario);
+  for (const AuditCheck& check : result.audit.checks) {
+    INFO(check.id << " " << check.details);
+    REQUIRE(check.passed);
+  }
+  return result;
+}
+
+constexpr std::int64_t kv_per_token = 131'072;  // 32 layers · 8 heads · 128 · 2 · 2 B
+constexpr std::int64_t found = 999 / 16 * 16;
+
+}  // namespace
+
+TEST_CASE("a decode replica asks for the blocks that it does not have", "[engine]") {
+  for (const std::string way : {"whole", "layerwise"}) {
+    CAPTURE(way);
+    const RunResult result = hand_over("a: {role: prefill}, b: {role: decode}",
+                                       ", disaggregate: {kv_transfer: " + way + "}");
+    CHECK(result.log.cached_tokens == std::vector<std::int64_t>{0, found, found});
+    CHECK(result.transfers->flows.delivered == (1000 + 2 * (1000 - found)) * kv_per_token);
+    for (const InstanceResult& instance : result.instances) {
+      CHECK(instance.whole.queried_tokens == 3000);
+      CHECK(instance.whole.hit_tokens == 2 * found);
+    }
+    const auto wire = [&](std::size_t i) {
+      return result.log.records[i].parts[Part::transfer_wire];
+    };
+    CHECK(wire(1) < wire(0) / 2);
+    CHECK(wire(1) == wire(2));
+  }
+}
+
+TEST_CASE("a pool without the cache computes or receives all of a prompt", "[engine]") {
+  const std::string off = ", engine: {enable_prefix_caching: false}";
+  const RunResult receives = hand_over("a: {role: prefill}, b: {role: decode" + off + "}");
+  CHECK(receives.log.cached_tokens.back() == found);
+  CHECK(receives.transfers->flows.delivered == 3 * 1000 * kv_per_token);
+  const RunResult computes = hand_over("a: {role: prefill" + off + "}, b: {role: decode}");
+  CHECK(computes.log.cached_tokens.back() == 0);
+  CHECK(computes.transfers->flows.delivered == (1000 + 2 * (1000 - found)) * kv_per_token);
+}
+
+TEST_CASE("what is on its way is not there yet for another request", "[engine]") {
+  // All come at once: blocks for the second are taken while the KV of the first is on a slow wire.
+  const RunResult result = hand_over("a: {role: prefill}, b: {role: decode}", "",
+                                     "{process: constant, rate: 1000000/s}", "ethernet_25g");
+  CHECK(result.log.cached_tokens[1] == found);
+  CHECK(result.transfers->flows.delivered == 3 * 1000 * kv_per_token);
 }

@@ -127,6 +127,20 @@ TEST_CASE("an efficiency above 1 and an oversubscription below are refused", "[n
              Contains("bad.yaml:7:"));
 }
 
+TEST_CASE("rates and delays that no link has are refused", "[network]") {
+  const auto report = [](const std::string& text) {
+    return mistakes([&] { (void)parse_inter_fabric("bad.yaml", text); });
+  };
+  CHECK_THAT(report(with(fabric_text, "50 GB/s", "1 B/s")),
+             Contains("bad.yaml:3:") && Contains("nic.bandwidth"));
+  CHECK_THAT(report(with(fabric_text, "latency: 1 us", "latency: 3 h")),
+             Contains("bad.yaml:3:") && Contains("nic.latency"));
+  CHECK_THAT(report(with(fabric_text, "latency: 1 us", "latency: 1 us, both_ways: 1 B/s")),
+             Contains("nic.both_ways: is below 1 MB/s"));
+  CHECK_THAT(report(with(fabric_text, "oversubscription: 1", "oversubscription: 1000")),
+             Contains("oversubscription"));
+}
+
 TEST_CASE("rails need a NIC per GPU, and a way to change them", "[network]") {
   const auto report = [](const std::string& text) {
     return mistakes([&] { (void)parse_inter_fabric("bad.yaml", text); });
