@@ -125,14 +125,33 @@ void KvTiers::write(std::vector<Place>& moved, std::size_t tier, TimePoint now) 
 void KvTiers::use(std::span<const std::uint64_t> hashes, TimePoint now) {
   const auto most =
       static_cast<std::size_t>(std::min<std::int64_t>(std::ssize(hashes), plans_.front().blocks));
-  const auto in_first = [this](std::uint64_t hash) {
+  const auto find = [this](std::uint64_t hash) {
     const auto found = places_.find(hash);
-    return found != places_.end() && blocks_[found->second].tier == 0;
+    return found == places_.end() ? nowhere : found->second;
+  };
+  std::vector<Place> used;
+  used.reserve(most);
+  for (const std::uint64_t hash : hashes.first(most)) used.push_back(find(hash));
+  // A place may have been given to another block meanwhile.
+  const auto in_first = [&](std::size_t i) {
+    const Place place = used[i];
+    return place != nowhere && blocks_[place].tier == 0 && blocks_[place].hash == hashes[i];
+  };
+  const auto touch = [&] {
+    for (std::size_t i = most; i-- > 0;) {
+      if (!in_first(i)) continue;
+      unlink(used[i]);
+      link(used[i], 0);
+    }
   };
   // Those that are there first, so that the others do not take their places; then all in order.
-  for (const bool there : {true, false, true})
-    for (std::size_t i = most; i-- > 0;)
-      if (in_first(hashes[i]) == there) to_first(hashes[i], now);
+  touch();
+  for (std::size_t i = most; i-- > 0;) {
+    if (in_first(i)) continue;
+    to_first(hashes[i], now);
+    used[i] = find(hashes[i]);
+  }
+  touch();
 }
 
 void KvTiers::store(std::span<const std::uint64_t> hashes, TimePoint now) {

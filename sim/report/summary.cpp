@@ -183,7 +183,8 @@ std::vector<std::string> instance_figure_keys() {
   InstanceResult any;
   any.prefix_cache = true;
   any.swap_blocks = 1;
-  any.tiers = {{.nvme = false}, {.nvme = true}};
+  any.tiers.resize(most_tiers);
+  any.tiers.back().nvme = true;
   return summarize_instance(any, {}).figures.keys();
 }
 
