@@ -85,7 +85,8 @@ AuditCheck kv_conserved(const AuditInput& input, const Totals& t) {
   const std::int64_t thrown_away = over(input, &InstanceStats::recomputed_tokens);
   const std::int64_t lost = over(input, &InstanceStats::lost_kv_tokens);
   const std::int64_t found =
-      over(input, &InstanceStats::hit_tokens) - over(input, &InstanceStats::spared_tokens);
+      over(input, &InstanceStats::hit_tokens) + over(input, &InstanceStats::external_hit_tokens) -
+      over(input, &InstanceStats::spared_tokens);
   const std::string cached = found > 0 ? fmt::format(", {} found in the prefix cache", found) : "";
   return {
       .id = "A3",
@@ -205,6 +206,59 @@ AuditCheck cached_blocks_conserved(const AuditInput& input) {
                                  sum.referenced, blocks)};
 }
 
+AuditCheck swapped_blocks_conserved(const AuditInput& input) {
+  const std::int64_t out = over(input, &InstanceStats::swapped_out_blocks);
+  const std::int64_t in = over(input, &InstanceStats::swapped_in_blocks);
+  const std::int64_t dropped = over(input, &InstanceStats::swap_dropped_blocks);
+  bool passed = out == in + dropped;
+  for (const AuditedInstance& instance : input.instances)
+    if (instance.swap)
+      passed = passed && instance.swap->allocated == instance.swap->released &&
+               instance.swap->allocated == instance.stats.swapped_out_blocks &&
+               instance.stats.swap_peak_blocks <= instance.swap->blocks;
+  return {.id = "A13",
+          .name = "swapped KV comes back",
+          .passed = passed,
+          .details = fmt::format("{} blocks swapped out, {} swapped in, {} lost in crashes{}", out,
+                                 in, dropped, and_given_up(input))};
+}
+
+AuditCheck tier_blocks_conserved(const AuditInput& input) {
+  bool passed = true;
+  std::int64_t there = 0;
+  std::int64_t read = 0;
+  for (const AuditedInstance& instance : input.instances) {
+    if (!instance.tiers) continue;
+    const TierAudit& tiers = *instance.tiers;
+    std::int64_t own = 0;
+    for (std::size_t i = 0; i < most_tiers; ++i) {
+      own += tiers.census[i];
+      read += instance.stats.tiers[i].read_blocks * tiers.block_size;
+      passed = passed && instance.stats.tiers[i].peak_blocks <= tiers.blocks[i] &&
+               tiers.census[i] <= instance.stats.tiers[i].peak_blocks;
+    }
+    passed = passed && own == tiers.known;
+    there += own;
+  }
+  const std::int64_t used = over(input, &InstanceStats::loaded_tokens);
+  const std::int64_t lost = over(input, &InstanceStats::lost_load_tokens);
+  return {.id = "A14",
+          .name = "KV that is loaded from tiers is used",
+          .passed = passed && read == used + lost,
+          .details = fmt::format("{} tokens read, {} used, {} lost in crashes; {} blocks kept",
+                                 read, used, lost, there)};
+}
+
+bool has_tiers(const AuditInput& input) {
+  return std::ranges::any_of(input.instances,
+                             [](const AuditedInstance& i) { return i.tiers.has_value(); });
+}
+
+bool swaps(const AuditInput& input) {
+  return std::ranges::any_of(input.instances,
+                             [](const AuditedInstance& i) { return i.swap.has_value(); });
+}
+
 AuditCheck transfers_conserved(const TransferCounts& t) {
   return {.id = "A12",
           .name = "KV that is sent arrives",
@@ -233,6 +287,8 @@ AuditReport audit(const AuditInput& input) {
                    time_bounded(input),
                    gaps_counted(input, t)};
   if (has_cache(input)) report.checks.push_back(cached_blocks_conserved(input));
+  if (swaps(input)) report.checks.push_back(swapped_blocks_conserved(input));
+  if (has_tiers(input)) report.checks.push_back(tier_blocks_conserved(input));
   if (input.transfers) report.checks.push_back(transfers_conserved(*input.transfers));
   report.passed = std::ranges::all_of(report.checks, &AuditCheck::passed);
   return report;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -34,6 +35,21 @@ struct CacheAudit {
   PrefixCache::Census census;
 };
 
+/// The host memory of an instance with preemption_mode: swap.
+struct SwapAudit {
+  std::int64_t blocks = 0;
+  std::int64_t allocated = 0;
+  std::int64_t released = 0;
+};
+
+/// The tiers behind the pool of an instance.
+struct TierAudit {
+  std::array<std::int64_t, most_tiers> blocks{};
+  std::array<std::int64_t, most_tiers> census{};
+  std::int64_t known = 0;       ///< Blocks that can be found.
+  std::int64_t block_size = 0;  ///< Tokens.
+};
+
 /// What an audit needs of one instance at the end of a run.
 struct AuditedInstance {
   InstanceStats stats;
@@ -42,6 +58,8 @@ struct AuditedInstance {
   std::int64_t outstanding = 0;
   Bytes hbm_capacity;
   std::optional<CacheAudit> cache;  ///< None where requests do not begin alike.
+  std::optional<SwapAudit> swap = {};
+  std::optional<TierAudit> tiers = {};  ///< None without kv_offload.
 };
 
 /// What an audit compares, gathered independently of the records where it can be.

@@ -30,6 +30,24 @@ std::optional<CacheAudit> cache_of(const Instance& instance) {
                     .census = instance.cache()->census()};
 }
 
+std::optional<SwapAudit> swap_of(const Instance& instance) {
+  const KvPool& host = instance.host_pool();
+  if (host.total() == 0) return {};
+  return SwapAudit{
+      .blocks = host.total(), .allocated = host.allocated(), .released = host.released()};
+}
+
+std::optional<TierAudit> tiers_of(const Instance& instance, const Pool& pool) {
+  const KvTiers* tiers = instance.tiers();
+  if (tiers == nullptr) return {};
+  TierAudit audit{.census = tiers->census(),
+                  .known = tiers->known(),
+                  .block_size = pool.engine.pool_block_size()};
+  for (std::size_t i = 0; i < pool.host.tiers.size(); ++i)
+    audit.blocks[i] = pool.host.tiers[i].blocks;
+  return audit;
+}
+
 }  // namespace
 
 Cluster::Cluster(Scenario& scenario, RunObserver* observer)
@@ -53,7 +71,8 @@ Cluster::Cluster(Scenario& scenario, RunObserver* observer)
                         .engine = scenario.engine,
                         .cost = scenario.cost,
                         .stage_memory = scenario.stage_memory,
-                        .memory = scenario.memory});
+                        .memory = scenario.memory,
+                        .host = scenario.host});
   for (const Pool& pool : scenario.pools.empty() ? unnamed_ : scenario.pools)
     for (std::int64_t i = 0; i < pool.replicas; ++i) add_replica(pool, policies);
   connect_pools(policies);
@@ -75,6 +94,7 @@ void Cluster::add_replica(const Pool& pool, const Policies& policies) {
       .config = pool.engine,
       .cost = *pool.cost,
       .memory = pool.stage_memory,
+      .host = pool.host,
       .scheduler = policies.scheduler.at(pool.engine.scheduler).make(),
       .speculation = scenario_.speculation ? &*scenario_.speculation : nullptr,
       .shared = alike ? &scenario_.traffic : nullptr,
@@ -141,6 +161,8 @@ RunResult Cluster::run(std::span<const TimePoint> probes) {
                                 .measured = to.since(from),
                                 .measured_from = from.as_of,
                                 .kv_blocks = instances_[i]->pool().total(),
+                                .swap_blocks = instances_[i]->host_pool().total(),
+                                .tiers = pools_[i]->host.tiers,
                                 .prefix_cache = instances_[i]->cache() != nullptr});
   }
   for (FaultResult& fault : faults_)
@@ -370,7 +392,8 @@ QueueDepth Cluster::queue_depth() const {
   QueueDepth depth{.when = simulation_.now()};
   for (const auto& instance : instances_) {
     depth.running += instance->in_batches();
-    depth.waiting += instance->queue_length() + instance->landing();
+    depth.waiting +=
+        instance->queue_length() + instance->swapped() + instance->loading() + instance->landing();
   }
   return depth;
 }
@@ -390,7 +413,9 @@ AuditReport Cluster::audit_run() const {
                                .blocks_released = instances_[i]->pool().released(),
                                .outstanding = instances_[i]->outstanding(),
                                .hbm_capacity = pools_[i]->memory.capacity,
-                               .cache = cache_of(*instances_[i])});
+                               .cache = cache_of(*instances_[i]),
+                               .swap = swap_of(*instances_[i]),
+                               .tiers = tiers_of(*instances_[i], *pools_[i])});
   if (transfers_ != nullptr) input.transfers = transfers_->counts();
   return audit(input);
 }

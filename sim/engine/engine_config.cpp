@@ -216,6 +216,34 @@ void read_host(Reader& engine, const std::optional<models::Architecture>& model,
       false);
 }
 
+/// Keys of what most scenarios do without: absent where they are not given.
+void read_preemption(Reader& engine, EngineConfig& config) {
+  const std::vector<std::string> modes{"recompute", "swap"};
+  engine.alternative("", engine.has("preemption_mode"), [&] {
+    config.preempt_by_swap =
+        engine.word({"preemption_mode",
+                     "recompute: a preempted request gives up its KV blocks and computes them "
+                     "again; swap: they are copied to host memory, and back before it goes on."},
+                    modes, "recompute") == "swap";
+  });
+  engine.alternative("with preemption_mode: swap", config.preempt_by_swap, [&] {
+    config.swap_space = engine.bytes(
+        {"swap_space", "Host memory of each GPU for swapped KV blocks."}, {1.0, 1e14}, "4 GiB");
+  });
+  auto offload = engine.optional_section(
+      {"kv_offload",
+       "Tiers behind the KV pool that keep what is computed: requests that begin alike load it. "
+       "Written through; the least recently used blocks of host memory go to the drives."});
+  if (!offload) return;
+  config.offload_host =
+      offload->bytes({"host", "Host memory of a replica for KV; 0: none."}, {0.0, 1e15}, "0 B");
+  config.offload_nvme =
+      offload->bytes({"nvme", "Space on drives of a replica for KV; 0: none."}, {0.0, 1e17}, "0 B");
+  if (!config.offloads() && !offload->has("host") && !offload->has("nvme"))
+    offload->error("", "names no tier", "kv_offload: {host: 200 GB}, with nvme: 2 TB behind it");
+  offload->finish();
+}
+
 void read_memory(Reader& engine, EngineConfig& config) {
   config.gpu_memory_utilization = engine.real({"gpu_memory_utilization",
                                                "Share of HBM that the engine may use; under "
@@ -246,6 +274,7 @@ void read_memory(Reader& engine, EngineConfig& config) {
        "A preempted request that is admitted again computes only what was in KV blocks that others "
        "have taken meanwhile. Prefixes shared between requests are not modelled yet."},
       false);
+  read_preemption(engine, config);
   config.non_torch_memory =
       engine.bytes({"non_torch_memory",
                     "HBM of the CUDA context, NCCL and graphs per GPU, which the pool cannot use."},

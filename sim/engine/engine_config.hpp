@@ -74,6 +74,10 @@ struct EngineConfig {
   double watermark = 0.0;  ///< Share of the blocks that an admission must leave free.
   std::optional<std::int64_t> num_gpu_blocks_override;
   bool enable_prefix_caching = false;  ///< A preempted request finds its untaken blocks again.
+  bool preempt_by_swap = false;        ///< Its blocks go to host memory, and come back.
+  Bytes swap_space;                    ///< Host memory of each GPU for that.
+  Bytes offload_host;                  ///< Of kv_offload: host memory of a replica,
+  Bytes offload_nvme;                  ///< and its drives. Both 0 without.
   Bytes non_torch_memory;
   Bytes static_reserve;
   std::optional<models::Precision> quantization;  ///< Of the weights; the model's where absent.
@@ -102,6 +106,8 @@ struct EngineConfig {
   [[nodiscard]] Duration host_work(const HostWork& work) const;
   /// Time to launch the kernels of `share` of the layers for a step; none where a CUDA graph does.
   [[nodiscard]] Duration launch_time(const HostWork& work, double share) const;
+  /// Whether KV is kept behind the pool.
+  [[nodiscard]] bool offloads() const { return offload_host + offload_nvme > Bytes(); }
   /// Tokens per block of the pool: block_size, or max_model_len for a contiguous layout.
   [[nodiscard]] std::int64_t pool_block_size() const {
     return kv_layout == KvLayout::contiguous ? max_model_len : block_size;

@@ -24,6 +24,8 @@ Instance::Instance(Wiring wiring)
       tells_pieces_(wiring.tells_pieces),
       observer_(wiring.observer),
       pool_(memory_.front().blocks),
+      host_plan_(wiring.host),
+      host_(host_plan_.swap_blocks),
       waiting_(store_, log_, std::move(wiring.queue), cost_.stages()),
       idle_(cost_.stages()),
       stage_free_(cost_.stages()),
@@ -44,6 +46,7 @@ Instance::Instance(Wiring wiring)
     shared_ = std::make_unique<SharedPrefixes>(pool_.total(), limits_.block_size, *wiring.shared);
     pool_.queue_in(shared_->cache());
   }
+  if (!host_plan_.tiers.empty()) tiers_.emplace(host_plan_.tiers);
   if (wiring.speculation != nullptr) speculator_.emplace(*wiring.speculation, wiring.seed);
   std::iota(idle_.begin(), idle_.end(), 0U);
   // Before its first step an instance holds its weights, and its pool where that is reserved.
@@ -119,8 +122,9 @@ void Instance::start_steps() {
     decide_at_ = host_free_;
     return;
   }
-  TOKENLINE_CHECK(down_ || !under_way_.empty() || (waiting_.empty() && running_count_ == 0) ||
-                      !handed_over_.empty() || !reserved_.empty(),
+  const bool idle = waiting_.empty() && running_count_ == 0 && swapped_.empty();
+  TOKENLINE_CHECK(down_ || !under_way_.empty() || idle || !handed_over_.empty() ||
+                      !reserved_.empty() || !loading_.empty(),
                   "at {} ns instance {} has {} waiting and {} running requests and no step to do",
                   simulation_.now().time_since_epoch().count(), index_, queue_length(),
                   in_batches());
@@ -177,6 +181,7 @@ bool Instance::start_step(std::uint32_t micro_batch) {
   deciding_ = micro_batch;
   settle_queue();
   settle_pause();
+  if (!loading_.empty()) look_at_loaded();
   look_at_queue();
   set_slots();
   if (!faults_.empty()) slowdown_ = slowdown(faults_, index_, simulation_.now());
@@ -186,15 +191,25 @@ bool Instance::start_step(std::uint32_t micro_batch) {
     look_at_landed();
     reserve_expected();
   }
+  queue_hidden_ = !swapped_.empty();
+  if (queue_hidden_) swap_in();
   do {
     // Preemptions have freed slots.
     if (!landed_.empty()) look_at_landed();
     plan_.clear();
-    if (visible_ == 0 && running() == 0) return false;
+    if (visible_ == 0 && running() == 0) {
+      known_ = 0;
+      visible_ = queue_length();
+      return false;
+    }
     scheduler_->plan(*this, plan_);
     apply_plan();
-    // A plan that only preempts has freed blocks for another one at the same instant.
-  } while (here().pieces.empty() && !plan_.decode && plan_.preemptions > 0);
+    // A plan that only preempts has freed blocks for another one at the same instant, one that only
+    // loads has computed nothing yet.
+  } while (here().pieces.empty() && !plan_.decode &&
+           (plan_.preemptions > 0 || !plan_.admissions.empty()));
+  if (queue_hidden_ || (config_.preempt_by_swap && visible_ == 0))
+    plan_.blocked = visible_ > 0 ? Blocked::kv_blocks : Blocked::nothing;
   TOKENLINE_CHECK((visible_ == 0) == (plan_.blocked == Blocked::nothing),
                   "at {} ns {} requests wait and the scheduler gives {} as the reason",
                   simulation_.now().time_since_epoch().count(), visible_,
@@ -268,7 +283,9 @@ void Instance::deliver_prefills(MicroBatch& batch) {
     Sequence& sequence = store_[piece.id];
     sequence.stored += piece.chunk.new_tokens;
     --sequence.under_way;
-    if (piece.last) emit_token(batch, piece.id);
+    if (!piece.last) continue;
+    offload(piece.id, sequence.stored);
+    emit_token(batch, piece.id);
   }
   batch.pieces.clear();
 }
@@ -290,9 +307,10 @@ ReplicaView Instance::view() const {
   std::int64_t queued = waiting_.tokens();
   if (partial_ != no_sequence)
     queued += store_[partial_].prefill_tokens - store_[partial_].scheduled;
+  for (const Loading& loading : loading_) queued += store_[loading.id].prefill_tokens;
   return {.index = index_,
           .outstanding = outstanding_,
-          .waiting = queue_length() + landing(),
+          .waiting = queue_length() + swapped() + loading() + landing(),
           .queued_tokens = queued,
           .used_blocks = pool_.used(),
           .block_size = limits_.block_size,
@@ -305,6 +323,8 @@ InstanceStats Instance::stats() const {
   stats.as_of = under_way_.empty() ? simulation_.now() : boundary_;
   if (down_) stats.down -= std::max(Duration{}, boundary_ - simulation_.now());
   stats.kv_peak_blocks = pool_.peak_used();
+  stats.swap_peak_blocks = host_.peak_used();
+  if (tiers_) stats.tiers = tiers_->counts();
   stats.recomputed_tokens += pool_.overwritten() * limits_.block_size;
   if (speculator_) {
     const Speculator::Counts& counts = speculator_->counts();

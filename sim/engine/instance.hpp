@@ -12,6 +12,7 @@
 #include "hwmodels/replica_cost.hpp"
 #include "sim/engine/engine_config.hpp"
 #include "sim/engine/faults.hpp"
+#include "sim/engine/host_plan.hpp"
 #include "sim/engine/instance_stats.hpp"
 #include "sim/engine/kv_pool.hpp"
 #include "sim/engine/memory_plan.hpp"
@@ -39,6 +40,7 @@ class Instance final : private SchedulerView {
     const EngineConfig& config;
     const hw::ReplicaCost& cost;
     const std::vector<MemoryPlan>& memory;  ///< By stage.
+    const HostPlan& host;
     std::unique_ptr<Scheduler> scheduler;
     const SpeculationConfig* speculation;  ///< Null without.
     const traffic::Traffic* shared;        ///< Null where requests do not begin alike.
@@ -97,6 +99,14 @@ class Instance final : private SchedulerView {
   /// Counters up to the end of the last step or restart under way, or up to now without one.
   [[nodiscard]] InstanceStats stats() const;
   [[nodiscard]] const KvPool& pool() const { return pool_; }
+  /// Host memory of preemption_mode: swap; of no blocks without.
+  [[nodiscard]] const KvPool& host_pool() const { return host_; }
+  /// Preempted requests whose KV is there.
+  [[nodiscard]] std::int64_t swapped() const { return static_cast<std::int64_t>(swapped_.size()); }
+  /// Requests that load KV from there, or have just done so.
+  [[nodiscard]] std::int64_t loading() const { return static_cast<std::int64_t>(loading_.size()); }
+  /// What is kept behind the pool; null without kv_offload.
+  [[nodiscard]] const KvTiers* tiers() const { return tiers_ ? &*tiers_ : nullptr; }
   /// Null where requests do not begin alike.
   [[nodiscard]] const PrefixCache* cache() const { return shared_ ? &shared_->cache() : nullptr; }
   /// Sequences in all batches, and requests in the queue.
@@ -122,7 +132,15 @@ class Instance final : private SchedulerView {
     Duration gpu{};   ///< Of all stages together.
     Duration host{};
     Duration waiting{};  ///< For the host's last step and for busy stages.
+    Duration swapping{};
     TimePoint end{};
+  };
+
+  /// A request whose KV comes from a tier behind the pool.
+  struct Loading {
+    SequenceId id = no_sequence;
+    Simulation::EventId event{};  ///< When it will be there.
+    bool there = false;
   };
 
   // SchedulerView, of the micro-batch that is decided about
@@ -139,7 +157,7 @@ class Instance final : private SchedulerView {
   }
   [[nodiscard]] std::int64_t free_blocks() const override { return pool_.free(); }
   [[nodiscard]] std::optional<PartialPrefill> partial() const override;
-  [[nodiscard]] std::int64_t waiting() const override { return visible_; }
+  [[nodiscard]] std::int64_t waiting() const override { return queue_hidden_ ? 0 : visible_; }
   [[nodiscard]] std::int64_t waiting_tokens(std::int64_t i) const override {
     return store_[waiting_[static_cast<std::size_t>(i)]].prefill_tokens;
   }
@@ -148,6 +166,8 @@ class Instance final : private SchedulerView {
   [[nodiscard]] std::int64_t waiting_held_blocks(std::int64_t i) const override {
     return shared_ ? shared_->held_by_others(waiting_[static_cast<std::size_t>(i)]) : 0;
   }
+  [[nodiscard]] std::int64_t waiting_external_tokens(std::int64_t i) const override;
+  [[nodiscard]] bool waiting_has_blocks(std::int64_t i) const override;
   [[nodiscard]] std::int64_t waiting_final_tokens(std::int64_t i) const override {
     return final_tokens(store_[waiting_[static_cast<std::size_t>(i)]]);
   }
@@ -191,6 +211,21 @@ class Instance final : private SchedulerView {
   }
   void park(SequenceId id);
   void unpark(SequenceId id);
+
+  // instance_swap.cpp: sequences whose KV waits in host memory
+  bool swap_out(SequenceId id);
+  void swap_in();
+  [[nodiscard]] Duration swap_time();
+  void drop_swapped(SequenceId id);
+
+  // instance_offload.cpp: KV that is kept behind the pool
+  void offload(SequenceId id, std::int64_t stored);
+  void begin_load();
+  void end_load(SequenceId id);
+  void look_at_loaded();
+  void take_over_loaded(Sequence& sequence, std::int64_t tokens);
+  void count_found(const Sequence& sequence, SequenceId id);
+  void lose_loading(std::vector<std::uint32_t>& requests);
 
   // instance_abort.cpp: requests whose clients have gone
   void apply_aborts();
@@ -283,6 +318,8 @@ class Instance final : private SchedulerView {
 
   SequenceStore store_;
   KvPool pool_;
+  const HostPlan& host_plan_;
+  KvPool host_;                             ///< Blocks of swapped sequences.
   std::unique_ptr<SharedPrefixes> shared_;  ///< Null where requests do not begin alike.
   std::vector<MicroBatch> micro_batches_;
   WaitingQueue waiting_;
@@ -299,6 +336,16 @@ class Instance final : private SchedulerView {
   std::uint64_t next_order_ = 0;
   std::int64_t outstanding_ = 0;
   std::vector<SequenceId> aborts_;  ///< To be let go.
+
+  std::deque<SequenceId> swapped_;  ///< The first to be swapped out first.
+  bool queue_hidden_ = false;       ///< The decision is about swapped and running sequences alone.
+  std::int64_t copied_out_ = 0;     ///< Blocks that the next step copies before it computes.
+  std::int64_t copied_in_ = 0;
+
+  std::optional<KvTiers> tiers_;
+  std::deque<Loading> loading_;      ///< In the order in which they began.
+  std::int64_t loaded_waiting_ = 0;  ///< The first so many of `waiting_` have loaded their KV.
+  std::int64_t unused_blocks_ = 0;   ///< Of loaded sequences that the plan under way admits.
 
   // Between two instances, each in the order in which they came to it.
   std::deque<SequenceId> handed_over_;  ///< Blocks wait until the KV has gone.

@@ -7,7 +7,8 @@ namespace tokenline {
 
 void Instance::abandon(SequenceId id, bool abort) {
   Sequence& sequence = store_[id];
-  if (sequence.scheduled > 0 && sequence.stored == sequence.prefill_tokens && sequence.measured) {
+  const bool decodes = sequence.scheduled > 0 && sequence.stored >= sequence.prefill_tokens;
+  if (decodes && !sequence.swapped && sequence.measured) {
     MicroBatch& batch = micro_batches_[sequence.micro_batch];
     const bool decoded = batch.decoding.stored(id) > sequence.stored;
     batch.gaps.stopped(sequence.last_token, sequence.class_index, decoded);
@@ -35,13 +36,16 @@ void Instance::apply_aborts() {
 
 bool Instance::in_step(SequenceId id) const {
   const Sequence& sequence = store_[id];
-  if (sequence.scheduled == 0) return false;  // It waits.
+  if (sequence.scheduled == 0 || sequence.swapped) return false;  // It waits.
   if (id == partial_ || sequence.under_way > 0) return sequence.under_way > 0;
   return std::ranges::find(under_way_, sequence.micro_batch) != under_way_.end();
 }
 
 void Instance::let_go(SequenceId id) {
-  if (store_[id].scheduled == 0)
+  if (store_[id].swapped) {
+    drop_swapped(id);
+    std::erase(swapped_, id);
+  } else if (store_[id].scheduled == 0)
     leave_queue(id);
   else
     leave_batch(id);

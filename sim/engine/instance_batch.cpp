@@ -1,5 +1,6 @@
 // Sequences in and out of an instance's batch.
 #include <algorithm>
+#include <utility>
 
 #include "sim/engine/instance.hpp"
 
@@ -40,6 +41,7 @@ std::int64_t Instance::waiting_cached_tokens(std::int64_t i, std::int64_t taken)
     shared_->publish(partial_, store_[partial_].scheduled + plan_.partial_tokens);
   }
   shared_->cache().hand_out_ahead(taken);
+  if (sequence.loaded) return shared_->found(id);
   return shared_->look_up(id, sequence.prefill_tokens, sequence.preempted);
 }
 
@@ -52,7 +54,13 @@ void Instance::apply_plan() {
   else if (partial_ != no_sequence && store_[partial_].under_way == 0)
     partial_starved_ = true;
   first_admissions_ = 0;
-  for (const std::int64_t tokens : plan_.admissions) admit(tokens);
+  for (const std::int64_t tokens : plan_.admissions) {
+    if (tokens > 0)
+      admit(tokens);
+    else
+      begin_load();
+  }
+  if (unused_blocks_ > 0) pool_.release(std::exchange(unused_blocks_, 0));
   TOKENLINE_CHECK(!shared_ || shared_->cache().settled(), "a step took fewer blocks than planned");
   stats_.peak_running = std::max(stats_.peak_running, in_batches());
 }
@@ -73,9 +81,12 @@ void Instance::preempt_last() {
     if (sequence.measured) batch.gaps.stopped(sequence.last_token, sequence.class_index, decoded);
     if (decoded) sequence.last_token = batch.last_decode;
   }
-  release_preempted(id);
   ++request.preemptions;
   ++stats_.preemptions;
+  remove_running(id);
+  if (swap_out(id)) return;
+  offload(id, sequence.stored);
+  release_preempted(id);
   request.recomputed_tokens += sequence.stored;
   sequence.prefill_tokens = log_.records[sequence.request].prompt_tokens + sequence.generated;
   sequence.thrown_away = std::max(sequence.thrown_away, sequence.stored);
@@ -84,8 +95,7 @@ void Instance::preempt_last() {
   sequence.preempted = true;
   sequence.since = simulation_.now();
   observe(SequenceEvent::preempted, sequence);
-  remove_running(id);
-  waiting_.push_front(id);
+  waiting_.put_first(id, static_cast<std::size_t>(loaded_waiting_));
   ++visible_;
 }
 
@@ -122,6 +132,8 @@ void Instance::admit(std::int64_t tokens) {
   sequence.stored = find_again(sequence, id);
   sequence.scheduled = sequence.stored;
   prefilling_stored_ += sequence.stored;
+  const bool has_blocks = sequence.loaded;
+  if (has_blocks) take_over_loaded(sequence, tokens);
   if (sequence.preempted) {
     record(sequence).parts[Part::preempted] += simulation_.now() - sequence.since;
   } else {
@@ -133,7 +145,8 @@ void Instance::admit(std::int64_t tokens) {
   sequence.order = next_order_++;
   sequence.accounted = simulation_.now();
   add_running(id);
-  pool_.allocate(limits_.blocks(sequence.stored + tokens) - limits_.blocks(sequence.stored));
+  if (!has_blocks)
+    pool_.allocate(limits_.blocks(sequence.stored + tokens) - limits_.blocks(sequence.stored));
   add_piece(id, tokens);
 }
 
@@ -144,19 +157,9 @@ std::int64_t Instance::find_again(const Sequence& sequence, SequenceId id) {
     record(sequence).recomputed_tokens -= own;
     return own;
   }
-  pool_.count_taken(shared_->take_found(id));
-  const std::int64_t found = shared_->found(id);
-  if (sequence.preempted) {
-    const std::int64_t own = std::min(found, shared_->given_up(id));
-    record(sequence).recomputed_tokens -= own;
-    stats_.recomputed_tokens -= own;
-    stats_.hit_tokens += found - own;
-  } else {
-    stats_.queried_tokens += sequence.prefill_tokens;
-    stats_.hit_tokens += found;
-    if (!sequence.abandoned) log_.cached_tokens[sequence.request] = found;
-  }
-  return found;
+  if (!sequence.loaded) pool_.count_taken(shared_->take_found(id));
+  count_found(sequence, id);
+  return shared_->found(id);
 }
 
 void Instance::add_piece(SequenceId id, std::int64_t tokens) {
@@ -216,6 +219,7 @@ void Instance::complete(MicroBatch& batch, SequenceId id) {
     stats_.discarded_tokens += sequence.generated;
     stats_.lost_kv_tokens += sequence.stored;
   }
+  offload(id, sequence.stored);
   request.finish = simulation_.now();
   request.outcome = Outcome::completed;
   if (!in_vain) observe(SequenceEvent::finished, sequence);

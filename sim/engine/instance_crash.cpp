@@ -71,6 +71,7 @@ void Instance::renew() {
     recover();
   }
   pool_.clear();
+  if (tiers_) tiers_->clear(simulation_.now());
 }
 
 void Instance::crash(Duration restart, Outcome loss) {
@@ -94,7 +95,17 @@ void Instance::crash(Duration restart, Outcome loss) {
     remove_running(id);
     store_.destroy(id);
   }
+  for (const SequenceId id : swapped_) {
+    if (!store_[id].abandoned) requests.push_back(store_[id].request);
+    stats_.discarded_tokens += store_[id].generated;
+    drop_swapped(id);
+    store_.destroy(id);
+  }
+  swapped_.clear();
+  copied_out_ = 0;
+  copied_in_ = 0;
   lose_elsewhere(requests);
+  lose_loading(requests);
   for (std::size_t i = 0; i < waiting_.size(); ++i) {
     const SequenceId id = waiting_[i];
     if (!store_[id].abandoned) requests.push_back(store_[id].request);

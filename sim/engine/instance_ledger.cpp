@@ -6,7 +6,7 @@
 namespace tokenline {
 namespace {
 
-enum Shared : std::uint8_t { host_gap, floor_, stretched, stalled, pipeline_wait };
+enum Shared : std::uint8_t { host_gap, floor_, stretched, stalled, pipeline_wait, swapping };
 
 constexpr Duration unknown{-1};
 
@@ -79,6 +79,7 @@ void Instance::price_step() {
   batch.decoded[stretched] += share.stretched;
   batch.decoded[stalled] += share.stalled;
   batch.decoded[pipeline_wait] += passage.waiting;
+  batch.decoded[swapping] += passage.swapping;
   batch.decodes = plan_.decode;
   batch.drafts = plan_.decode ? drafts_ : 0;
   batch.end = passage.end;
@@ -134,7 +135,8 @@ Instance::Passage Instance::pass(const hw::StepShape& shape, const HostWork& wor
   HostWork before = work;
   before.prompts = work.prompts && stages == 1;
   passage.host = config_.host_time(before, passage.gpu);
-  TimePoint ready = simulation_.now() + passage.host;
+  passage.swapping = swap_time();
+  TimePoint ready = simulation_.now() + passage.host + passage.swapping;
   host_free_ = std::max(ready, simulation_.now() + config_.host_work(work));
   if (stages > 1)
     for (std::size_t i = 0; i < stages; ++i) {
@@ -227,7 +229,7 @@ void Instance::count_step(const Passage& passage) {
   if (new_tokens > 0) prefill_time_ += passage.host + gpu;
   const double seconds = to_seconds(time).value();
   stats_.running_seconds += seconds * static_cast<double>(in_batches());
-  stats_.waiting_seconds += seconds * static_cast<double>(queue_length());
+  stats_.waiting_seconds += seconds * static_cast<double>(queue_length() + swapped() + loading());
   stats_.kv_allocated_seconds += seconds * static_cast<double>(pool_.used() * limits_.block_size);
   std::int64_t stored = prefilling_stored_ + parked_stored_;
   // A block that several hold stores its tokens once.
@@ -279,8 +281,9 @@ void Instance::begin_decoding(Sequence& sequence) {
 }
 
 void Instance::end_decoding(Sequence& sequence) {
-  static constexpr std::array parts{Part::host_gap, Part::decode_floor, Part::decode_stretched,
-                                    Part::decode_stalled, Part::pipeline_wait};
+  static constexpr std::array parts{Part::host_gap,         Part::decode_floor,
+                                    Part::decode_stretched, Part::decode_stalled,
+                                    Part::pipeline_wait,    Part::transfer_wire};
   waiting_.not_decoding(sequence);
   const auto& decoded = micro_batches_[sequence.micro_batch].decoded;
   for (std::size_t i = 0; i < parts.size(); ++i)

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "hwmodels/step_cost.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/base/time.hpp"
+#include "sim/engine/kv_tiers.hpp"
 
 namespace tokenline {
 
@@ -32,6 +34,11 @@ struct InstanceStats {
   std::int64_t queried_tokens = 0;
   std::int64_t hit_tokens = 0;
   std::int64_t spared_tokens = 0;     ///< Of those, of prompts computed elsewhere: not transferred.
+  /// The same of the tiers of kv_offload, asked for what was not there.
+  std::int64_t external_queried_tokens = 0;
+  std::int64_t external_hit_tokens = 0;
+  std::int64_t loaded_tokens = 0;     ///< Of requests that then ran, preempted ones too.
+  std::int64_t lost_load_tokens = 0;  ///< Loaded for requests that a crash lost before they ran.
   std::int64_t lost_kv_tokens = 0;    ///< KV entries lost in crashes, or of requests given up.
   std::int64_t emitted_tokens = 0;    ///< Output tokens produced, of lost attempts too.
   std::int64_t discarded_tokens = 0;  ///< Output tokens of attempts lost in a crash or given up.
@@ -43,6 +50,14 @@ struct InstanceStats {
   std::int64_t tested_tokens = 0;     ///< of which the verification got to so many
   std::int64_t accepted_tokens = 0;   ///< and accepted so many.
   std::int64_t breaker_trips = 0;     ///< Times that the breaker of speculation opened.
+  /// With preemption_mode: swap, blocks of a replica: copied to host memory, back, and lost there
+  /// with their requests.
+  std::int64_t swapped_out_blocks = 0;
+  std::int64_t swapped_in_blocks = 0;
+  std::int64_t swap_dropped_blocks = 0;
+  std::int64_t swap_space_lacking = 0;  ///< Preemptions that found no room there.
+  Duration swapping{};                  ///< Of `busy`: copying.
+  std::array<TierCounts, most_tiers> tiers{};
   double running_seconds = 0.0;       ///< ∫ running sequences dt.
   double waiting_seconds = 0.0;       ///< ∫ waiting requests dt at step boundaries.
   double kv_allocated_seconds = 0.0;  ///< ∫ tokens that the allocated blocks could hold dt.
@@ -51,6 +66,7 @@ struct InstanceStats {
   std::int64_t peak_running = 0;
   std::int64_t peak_waiting = 0;
   std::int64_t kv_peak_blocks = 0;
+  std::int64_t swap_peak_blocks = 0;
   Bytes hbm_peak;        ///< Of the steps that ran.
   Bytes hbm_peak_asked;  ///< Also of the steps that did not fit.
 

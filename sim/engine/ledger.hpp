@@ -22,8 +22,8 @@ enum class Part : std::uint8_t {
   recomputed,          ///< Prefilling again what a preemption had thrown away.
   host_gap,            ///< Host time between GPU steps it took part in.
   pipeline_wait,       ///< Waited for a pipeline stage, or the host, busy with another micro-batch.
-  transfer_queue,      ///< Computed, its KV waited for blocks in a decode replica.
-  transfer_wire,       ///< Its KV was on the way to the decode replica.
+  transfer_queue,      ///< Its KV waited for blocks in a decode replica, or behind other reads.
+  transfer_wire,       ///< KV was on its way: to the decode replica, from a tier, or swapped.
   restart,             ///< Attempts that failed, pauses behind them, and waiting for a restart.
   decode_floor,        ///< Decode steps as if alone: weights, launch floors, average context.
   decode_stretched,    ///< What the other decodes of the batch added.

@@ -39,8 +39,8 @@ struct MicroBatch {
 
   TimePoint last_decode{};  ///< When its decodes last emitted tokens.
   /// Prefix sums of what its decodes spent, as of `end`: host gap, floor, stretched, stalled,
-  /// waiting in the pipeline.
-  std::array<Duration, 5> decoded{};
+  /// waiting in the pipeline, and for blocks that are swapped.
+  std::array<Duration, 6> decoded{};
 };
 
 }  // namespace tokenline

@@ -8,6 +8,7 @@
 
 #include "hwmodels/replica_cost.hpp"
 #include "sim/engine/engine_config.hpp"
+#include "sim/engine/host_plan.hpp"
 #include "sim/engine/memory_plan.hpp"
 
 namespace tokenline {
@@ -32,6 +33,7 @@ struct Pool {
   std::shared_ptr<const hw::ReplicaCost> cost;
   std::vector<MemoryPlan> stage_memory;
   MemoryPlan memory;  ///< Of the fullest stage.
+  HostPlan host = {};
 };
 
 /// Which requests are disaggregated, and how their KV moves.

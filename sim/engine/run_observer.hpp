@@ -42,8 +42,10 @@ struct ObservedStep {
 /// next.
 enum class SequenceEvent : std::uint8_t {
   queued,       ///< Came into the queue.
-  admitted,     ///< Left the queue for the batch, also after a preemption.
-  preempted,    ///< Back in the queue, its KV given up.
+  admitted,     ///< In the batch now, also after a preemption.
+  preempted,    ///< Waits for admission again, its KV given up or in host memory.
+  loading,      ///< Left the queue until KV that a tier keeps is here.
+  loaded,       ///< It is here: in the queue again, before all others.
   first_token,  ///< Its prompt is computed, and its first token emitted.
   handed_over,  ///< Computed; another instance decodes it when its KV has come.
   landed,       ///< Its KV has come to the instance that decodes it.

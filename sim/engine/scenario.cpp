@@ -116,6 +116,13 @@ void build_replicas(Scenario& scenario, const ScenarioSections& sections,
                                       scenario.speculation ? &*scenario.speculation : nullptr);
   scenario.memory = fullest(scenario.stage_memory, scenario.engine.kv_sizing);
   check_memory(scenario, sections);
+  scenario.host = {};
+  if (scenario.engine.preempt_by_swap && check_swap(scenario, sections))
+    scenario.host = plan_swap(scenario.engine, *scenario.cost, scenario.memory,
+                              *scenario.cluster.network, setup.gpus);
+  if (scenario.engine.offloads() && check_offload(scenario, sections))
+    scenario.host.tiers =
+        plan_tiers(scenario.engine, scenario.stage_memory, *scenario.cluster.network, setup.gpus);
 }
 
 /// What `read` has given so far, and a part of it that is being read.
@@ -156,6 +163,10 @@ void build_pools(Scenario& scenario, Reading& reading, const SectionMistakes& mi
     scenario.engine = pool.engine;
     scenario.cluster.parallelism = pool.parallelism;
     check_queue(scenario, engines[i]);
+    if (pool.engine.preempt_by_swap && pool.role != PoolRole::both)
+      engines[i].error("preemption_mode", "swap is not modelled where pools hand over KV");
+    if (pool.engine.offloads() && pool.role != PoolRole::both)
+      engines[i].error("kv_offload", "tiers are not modelled where pools hand over KV");
     check_lengths(scenario, reading.root);
     build_replicas(scenario,
                    {.root = reading.root, .cluster = reading.pools[i].reader, .engine = engines[i]},
@@ -163,6 +174,7 @@ void build_pools(Scenario& scenario, Reading& reading, const SectionMistakes& mi
     pool.cost = scenario.cost;
     pool.stage_memory = scenario.stage_memory;
     pool.memory = scenario.memory;
+    pool.host = scenario.host;
   }
 }
 

@@ -12,6 +12,7 @@
 #include "sim/engine/autoscale_config.hpp"
 #include "sim/engine/engine_config.hpp"
 #include "sim/engine/faults.hpp"
+#include "sim/engine/host_plan.hpp"
 #include "sim/engine/memory_plan.hpp"
 #include "sim/engine/observed_run.hpp"
 #include "sim/engine/pools.hpp"
@@ -61,6 +62,7 @@ struct Scenario {
   std::shared_ptr<const hw::ReplicaCost> cost;
   std::vector<MemoryPlan> stage_memory;  ///< Of each stage of the pipeline.
   MemoryPlan memory;                     ///< Of the fullest one.
+  HostPlan host;
   /// Of a new replica, loading its weights included.
   [[nodiscard]] Duration provisioning() const;
   std::optional<SpeculationConfig> speculation;

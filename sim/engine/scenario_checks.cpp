@@ -201,4 +201,66 @@ void check_memory(const Scenario& scenario, const ScenarioSections& sections) {
   check_alone(scenario, sections.engine);
 }
 
+bool check_offload(const Scenario& scenario, const ScenarioSections& sections) {
+  const std::size_t before = sections.root.document().mistakes();
+  const EngineConfig& engine = scenario.engine;
+  const auto refuse = [&](const std::string& message, const char* hint) {
+    sections.engine.error("kv_offload", message, hint);
+  };
+  if (!engine.enable_prefix_caching)
+    refuse("keeps what enable_prefix_caching finds, and that is false",
+           "set engine.enable_prefix_caching: true");
+  else if (!begin_alike(scenario.traffic))
+    refuse("no requests of this traffic begin alike: nothing would be loaded",
+           "a shared_prefix, a session or a trace with hashes says what requests begin with");
+  if (engine.scheduler == "static")
+    refuse("scheduler 'static' forms whole batches: a request that loads is not modelled there",
+           "use another scheduler");
+  if (scenario.cluster.parallelism.data > 1)
+    refuse("is not modelled with attention groups, of which each has tiers of its own", "");
+  if (std::ranges::any_of(scenario.traffic.classes,
+                          [](const auto& c) { return c.client.timeout || c.client.ttft_timeout; }))
+    refuse("is not modelled where clients give up", "");
+  if (!scenario.cluster.network)
+    refuse("KV moves between GPUs and host memory, and no network is named",
+           "its node says how fast: cluster.network: {node: hgx_h100}, or another of `tokenline "
+           "list networks`");
+  Bytes block;
+  for (const MemoryPlan& stage : scenario.stage_memory)
+    block += static_cast<double>(scenario.cluster.parallelism.stage_gpus()) * stage.block;
+  for (const Bytes size : {engine.offload_host, engine.offload_nvme})
+    if (size > Bytes() && size < block)
+      refuse(fmt::format("a tier of {:.1f} MiB holds no KV block, of {:.1f} MiB on all GPUs of a "
+                         "replica",
+                         size.value() / 0x1p20, block.value() / 0x1p20),
+             "");
+  return sections.root.document().mistakes() == before;
+}
+
+bool check_swap(const Scenario& scenario, const ScenarioSections& sections) {
+  const std::size_t before = sections.root.document().mistakes();
+  const EngineConfig& engine = scenario.engine;
+  if (engine.scheduler != "prefill_first" && engine.scheduler != "orca")
+    sections.engine.error("preemption_mode",
+                          fmt::format("scheduler '{}' stands for engines that never swap: vLLM V1 "
+                                      "and SGLang recompute, the others do not preempt",
+                                      engine.scheduler),
+                          "use prefill_first (vLLM V0) or orca");
+  if (engine.enable_prefix_caching)
+    sections.engine.error("preemption_mode", "swap is not modelled with enable_prefix_caching",
+                          "set engine.enable_prefix_caching: false, as in vLLM V0 by default");
+  if (scenario.cluster.parallelism.pipeline > 1 || scenario.cluster.parallelism.data > 1)
+    sections.engine.error("preemption_mode",
+                          "swap is modelled on one pipeline stage and one attention group");
+  if (!scenario.cluster.network)
+    sections.engine.error("preemption_mode",
+                          "KV moves between GPUs and host memory, and no network is named",
+                          "its node says how fast: cluster.network: {node: hgx_h100}, or another "
+                          "of `tokenline list networks`");
+  if (engine.swap_space < scenario.memory.block)
+    sections.engine.error("swap_space", fmt::format("holds no KV block, of {:.1f} MiB per GPU",
+                                                    scenario.memory.block.value() / 0x1p20));
+  return sections.root.document().mistakes() == before;
+}
+
 }  // namespace tokenline

@@ -37,4 +37,12 @@ void check_queue(const Scenario& scenario, const config::Reader& engine);
 /// on demand can run a request that is alone. Needs the scenario's cost and memory plan.
 void check_memory(const Scenario& scenario, const ScenarioSections& sections);
 
+/// Whether tiers behind the KV pool are modelled with this engine, parallelism and traffic, what
+/// leads there is known and each holds a block. Needs the scenario's memory plan.
+[[nodiscard]] bool check_offload(const Scenario& scenario, const ScenarioSections& sections);
+
+/// Whether preemption by swap is modelled with this engine and parallelism, host links are known
+/// and the swap space holds a block. Needs the scenario's memory plan.
+[[nodiscard]] bool check_swap(const Scenario& scenario, const ScenarioSections& sections);
+
 }  // namespace tokenline

@@ -28,6 +28,8 @@ struct Sequence {
   bool measured = true;
   bool preempted = false;  ///< Waits after a preemption.
   bool abandoned = false;  ///< Its client has given it up.
+  bool swapped = false;    ///< Preempted, its KV in host memory.
+  bool loaded = false;     ///< Waits with KV that it has loaded.
   std::int64_t output_tokens = 0;
   std::int64_t prefill_tokens = 0;  ///< What its prefill must store: prompt + generated.
   std::int64_t generated = 0;       ///< Tokens emitted.
@@ -42,7 +44,7 @@ struct Sequence {
   Links running;
   Links finishing;
   /// Prefix sums of the ledger when it began to wait (the first four), or joined the decode batch.
-  std::array<Duration, 5> snapshot{};
+  std::array<Duration, 6> snapshot{};
 };
 
 /// Sequences by id; ids are reused, so memory is bounded by the number at a time.

@@ -124,6 +124,32 @@ std::int64_t SharedPrefixes::look_up(SequenceId id, std::int64_t tokens, bool pr
   return static_cast<std::int64_t>(found) * block_size_;
 }
 
+std::int64_t SharedPrefixes::look_further(SequenceId id, std::int64_t tokens, bool preempted,
+                                          const KvTiers& tiers) {
+  Entry& entry = entries_[id];
+  const std::int64_t last = tokens - 1;
+  const std::size_t most =
+      preempted ? static_cast<std::size_t>(last / block_size_) : shared_blocks(entry, last);
+  std::size_t end = entry.found;
+  while (end < most && tiers.has(hash(entry, end))) ++end;
+  entry.external = end - entry.found;
+  return external(id);
+}
+
+std::span<const std::uint64_t> SharedPrefixes::hashes(SequenceId id, std::int64_t first,
+                                                      std::int64_t last) {
+  Entry& entry = entries_[id];
+  if (last > 0) (void)hash(entry, static_cast<std::size_t>(last - 1));
+  return std::span<const std::uint64_t>(entry.hashes)
+      .subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(last - first));
+}
+
+void SharedPrefixes::loaded(SequenceId id) {
+  Entry& entry = entries_[id];
+  entry.found += entry.external;
+  publish(id, found(id));
+}
+
 std::int64_t SharedPrefixes::held_by_others(SequenceId id) const {
   const Entry& entry = entries_[id];
   return std::count_if(entry.table.begin(),

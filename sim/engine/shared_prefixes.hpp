@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
+#include "sim/engine/kv_tiers.hpp"
 #include "sim/engine/prefix_cache.hpp"
 #include "sim/engine/request.hpp"
 #include "sim/engine/sequence.hpp"
@@ -42,6 +44,17 @@ class SharedPrefixes {
   /// Looks up a waiting sequence whose prefill is `tokens` long; the last of them is always
   /// computed. Returns the tokens that are there.
   std::int64_t look_up(SequenceId id, std::int64_t tokens, bool preempted);
+  /// After look_up(): tokens behind those that `tiers` have; the last one is computed here too.
+  std::int64_t look_further(SequenceId id, std::int64_t tokens, bool preempted,
+                            const KvTiers& tiers);
+  [[nodiscard]] std::int64_t external(SequenceId id) const {
+    return static_cast<std::int64_t>(entries_[id].external) * block_size_;
+  }
+  /// Hashes of the blocks [first, last) of a sequence.
+  [[nodiscard]] std::span<const std::uint64_t> hashes(SequenceId id, std::int64_t first,
+                                                      std::int64_t last);
+  /// What look_further() gave is in the blocks that a sequence holds: found() counts it.
+  void loaded(SequenceId id);
   /// Of the blocks found by the last look_up() those that other sequences hold.
   [[nodiscard]] std::int64_t held_by_others(SequenceId id) const;
   /// It is admitted: it holds what the last look_up() found. Returns the blocks of that which were
@@ -75,6 +88,7 @@ class SharedPrefixes {
     std::vector<std::uint64_t> hashes{};  ///< Chained: of all up to the end of a block.
     std::vector<PrefixCache::BlockId> table{};  ///< First blocks: held, or found.
     std::size_t found = 0;                      ///< By the last look-up.
+    std::size_t external = 0;                   ///< By the last look_further(), behind `found`.
     std::int64_t were_free = 0;                 ///< Of `table` when it was taken.
     bool holds = false;
     std::int64_t given_up = 0;

@@ -34,9 +34,10 @@ class WaitingQueue {
     line_.push_back(id);
     tokens_ += store_[id].prefill_tokens;
   }
-  /// A request comes back after a preemption.
-  void push_front(SequenceId id) {
-    line_.push_front(id);
+  /// A request comes back after a preemption, or with KV that it has loaded: behind the first
+  /// `behind` ones, which did so too.
+  void put_first(SequenceId id, std::size_t behind) {
+    line_.insert(line_.begin() + static_cast<std::ptrdiff_t>(behind), id);
     ++preempted_;
     tokens_ += store_[id].prefill_tokens;
   }

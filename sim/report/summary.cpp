@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sim/base/integer.hpp"
 #include "sim/report/digest.hpp"
 #include "sim/report/pool_summary.hpp"
 
@@ -79,6 +80,40 @@ std::string gpu_names(const Scenario& scenario) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
+/// Tiers behind the KV pool; nothing without.
+void add_tiers(Figures& figures, const InstanceResult& instance, const ReplicaHardware& hardware,
+               double seconds) {
+  if (instance.tiers.empty()) return;
+  const InstanceStats& stats = instance.measured;
+  const auto share = [seconds](Duration part) { return ratio(to_seconds(part).value(), seconds); };
+  figures.count("external_prefix_cache_queries", stats.external_queried_tokens);
+  figures.count("external_prefix_cache_hits", stats.external_hit_tokens);
+  figures.amount("external_prefix_cache_hit_rate",
+                 ratio(static_cast<double>(stats.external_hit_tokens),
+                       static_cast<double>(stats.external_queried_tokens)));
+  for (std::size_t i = 0; i < instance.tiers.size(); ++i) {
+    const TierPlan& plan = instance.tiers[i];
+    const TierCounts& counts = stats.tiers[i];
+    const auto key = [&plan](std::string_view what) {
+      return fmt::format("{}_tier_{}", plan.nvme ? "nvme" : "host", what);
+    };
+    const auto loads = static_cast<double>(counts.reads);
+    figures.count(key("blocks"), plan.blocks);
+    figures.amount(key("peak_fraction"), ratio(static_cast<double>(counts.peak_blocks),
+                                               static_cast<double>(plan.blocks)));
+    figures.count(key("hits"), counts.read_blocks * hardware.pool_block_size);
+    figures.count(key("stores"), counts.written_blocks * hardware.pool_block_size);
+    figures.count(key("evicted_blocks"), counts.evicted_blocks);
+    figures.count(key("refused_blocks"), counts.refused_blocks);
+    figures.amount(key("read_bytes"), (real(counts.read_blocks) * plan.block).value());
+    figures.amount(key("written_bytes"), (real(counts.written_blocks) * plan.block).value());
+    figures.amount(key("read_fraction"), share(counts.reading));
+    figures.amount(key("write_fraction"), share(counts.writing));
+    figures.amount(key("mean_queue_ms"), ratio(to_seconds(counts.queueing).value() * 1e3, loads));
+    figures.amount(key("mean_load_ms"), ratio(to_seconds(counts.reading).value() * 1e3, loads));
+  }
+}
+
 }  // namespace
 
 InstanceSummary summarize_instance(const InstanceResult& instance,
@@ -112,12 +147,22 @@ InstanceSummary summarize_instance(const InstanceResult& instance,
   figures.count("peak_waiting", stats.peak_waiting);
   figures.count("preemptions", stats.preemptions);
   figures.count("recomputed_tokens", stats.recomputed_tokens);
+  if (instance.swap_blocks > 0) {
+    figures.count("swap_blocks", instance.swap_blocks);
+    figures.amount("swap_peak_fraction", ratio(static_cast<double>(stats.swap_peak_blocks),
+                                               static_cast<double>(instance.swap_blocks)));
+    figures.count("swapped_out_blocks", stats.swapped_out_blocks);
+    figures.count("swapped_in_blocks", stats.swapped_in_blocks);
+    figures.count("swap_space_lacking", stats.swap_space_lacking);
+    figures.amount("swapping_fraction", share_of(stats.swapping, elapsed));
+  }
   if (instance.prefix_cache) {
     figures.count("prefix_cache_queries", stats.queried_tokens);
     figures.count("prefix_cache_hits", stats.hit_tokens);
     figures.amount("prefix_cache_hit_rate", ratio(static_cast<double>(stats.hit_tokens),
                                                   static_cast<double>(stats.queried_tokens)));
   }
+  add_tiers(figures, instance, hardware, seconds);
   figures.amount("tokens_per_pass",
                  ratio(static_cast<double>(stats.pass_tokens), static_cast<double>(stats.passes)));
   figures.amount("draft_acceptance_rate", ratio(static_cast<double>(stats.accepted_tokens),
@@ -137,6 +182,9 @@ InstanceSummary summarize_instance(const InstanceResult& instance,
 std::vector<std::string> instance_figure_keys() {
   InstanceResult any;
   any.prefix_cache = true;
+  any.swap_blocks = 1;
+  any.tiers.resize(most_tiers);
+  any.tiers.back().nvme = true;
   return summarize_instance(any, {}).figures.keys();
 }
 

@@ -23,6 +23,14 @@ struct Coverage {
   int found_in_part = 0;
   int given = 0;
   int shared = 0;
+  int loaded = 0;
+  int loaded_again = 0;
+  int loaded_from_drives = 0;
+  int queued_loads = 0;
+  int lost_loads = 0;
+  int swapped = 0;
+  int no_swap_space = 0;
+  int lost_swapped = 0;
   int crashed = 0;
   int retried = 0;
   int lost = 0;
@@ -55,6 +63,14 @@ struct Coverage {
     found_in_part += run.counts.found_in_part > 0;
     given += run.counts.given > 0;
     shared += run.counts.shared > 0;
+    loaded += run.counts.loaded > 0;
+    loaded_again += run.counts.loaded_again > 0;
+    loaded_from_drives += run.counts.loaded > 0 && scenario.engine.offload_nvme > Bytes();
+    queued_loads += run.counts.queued_loads > 0;
+    lost_loads += run.counts.lost_loads > 0;
+    swapped += run.counts.swapped_in > 0;
+    no_swap_space += run.counts.no_swap_space > 0;
+    lost_swapped += run.counts.lost_swapped > 0;
     crashed += run.counts.crashes > 0;
     retried += any([](const auto& r) { return r.retries > 0 && r.outcome == Outcome::completed; });
     lost += any([](const auto& r) { return r.outcome == Outcome::lost_oom; });
@@ -161,25 +177,26 @@ void require_audits_pass(const RunResult& result) {
   REQUIRE(result.audit.passed);
 }
 
+void compare(const std::string& yaml, Coverage& coverage) {
+  INFO("scenario:\n" << yaml);
+  Scenario for_fast = parse_scenario("random.yaml", yaml);
+  Scenario for_slow = parse_scenario("random.yaml", yaml);
+  const RunResult fast = run(for_fast);
+  const SlowRun slow = run_slowly(for_slow);
+  require_same_cached_tokens(fast, slow);
+  require_same_records(fast, slow);
+  require_same_gaps(fast, slow);
+  require_same_counters(fast, slow);
+  require_audits_pass(fast);
+  coverage.add(for_slow, slow);
+}
+
 }  // namespace
 
 TEST_CASE("the engine gives every request the record that walking every sequence gives it") {
   constexpr int runs = sample(1000);
   Coverage coverage;
-  for (std::uint64_t seed = 1; seed <= runs; ++seed) {
-    const std::string yaml = random_scenario(seed);
-    INFO("scenario of seed " << seed << ":\n" << yaml);
-    Scenario for_fast = parse_scenario("random.yaml", yaml);
-    Scenario for_slow = parse_scenario("random.yaml", yaml);
-    const RunResult fast = run(for_fast);
-    const SlowRun slow = run_slowly(for_slow);
-    require_same_cached_tokens(fast, slow);
-    require_same_records(fast, slow);
-    require_same_gaps(fast, slow);
-    require_same_counters(fast, slow);
-    require_audits_pass(fast);
-    coverage.add(for_slow, slow);
-  }
+  for (std::uint64_t seed = 1; seed <= runs; ++seed) compare(random_scenario(seed), coverage);
   if (sanitized) return;  // A quarter of the sample shows less.
   CHECK(coverage.preempted >= runs / 12);
   CHECK(coverage.found_again >= runs / 30);
@@ -210,4 +227,20 @@ TEST_CASE("the engine gives every request the record that walking every sequence
   CHECK(coverage.slowed >= runs / 10);
   CHECK(coverage.in_brownouts >= runs / 10);
   CHECK(coverage.given_again >= runs / 30);
+}
+
+TEST_CASE("what lies behind a small pool changes records as walking every sequence says") {
+  constexpr int runs = sample(150);
+  Coverage coverage;
+  for (std::uint64_t seed = 1; seed <= runs; ++seed)
+    compare(random_crowded_scenario(seed), coverage);
+  if (sanitized) return;
+  CHECK(coverage.loaded >= runs / 6);
+  CHECK(coverage.loaded_again >= runs / 15);
+  CHECK(coverage.loaded_from_drives >= runs / 10);
+  CHECK(coverage.queued_loads >= runs / 10);
+  CHECK(coverage.lost_loads >= runs / 75);
+  CHECK(coverage.swapped >= runs / 25);
+  CHECK(coverage.no_swap_space >= runs / 25);
+  CHECK(coverage.lost_swapped >= runs / 150);
 }

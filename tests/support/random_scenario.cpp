@@ -19,7 +19,15 @@ struct EngineDraw {
   std::int64_t max_model_len = 0;
   std::int64_t max_num_batched_tokens = 0;
   std::int64_t request_blocks = 0;  ///< Of a request of max_model_len tokens.
+  std::int64_t block_tokens = 0;
+  bool crowded = false;
   std::int64_t blocks = 0;
+
+  [[nodiscard]] bool says(std::string_view key) const {
+    return yaml.find(key) != std::string::npos;
+  }
+  /// Whether KV leaves the GPUs for host memory or drives.
+  [[nodiscard]] bool moves_kv() const { return says("preemption_mode") || says("kv_offload"); }
 };
 
 /// The smallest pool that admits `needed` blocks above its watermark.
@@ -31,12 +39,22 @@ std::int64_t smallest_pool(std::int64_t needed, double watermark) {
   return blocks;
 }
 
+/// KV of one token of a model of random_scenario().
+std::int64_t bytes_per_token(std::string_view model) {
+  return model == "llama-2-7b" ? 524'288 : 131'072;
+}
+
 /// `drafts`: tokens that each sequence drafts in a pass.
-EngineDraw draw_engine(Dice& dice, std::int64_t drafts) {
+EngineDraw draw_engine(Dice& dice, Dice& host, std::string_view model, std::int64_t drafts,
+                       bool piped, bool crowded) {
   EngineDraw engine;
-  const std::string_view scheduler =
+  std::string_view scheduler =
       dice.word({"static", "static", "prefill_first", "orca", "chunked", "chunked",
                  "guaranteed_no_evict", "prefill_first_chunked"});
+  engine.crowded = crowded;
+  if (crowded)
+    scheduler = host.word({"prefill_first", "prefill_first", "orca", "chunked",
+                           "prefill_first_chunked", "guaranteed_no_evict"});
   const std::int64_t seqs = dice.one_in(4) ? dice.between(1, 3) : dice.between(4, 24);
   // Why longer at times: the scores of naive attention grow with the square.
   engine.max_model_len = dice.one_in(5) ? dice.between(256, 1024) : dice.between(16, 256);
@@ -49,12 +67,13 @@ EngineDraw draw_engine(Dice& dice, std::int64_t drafts) {
   const bool contiguous = dice.one_in(scheduler == "static" || scheduler == "orca" ? 2 : 5);
   const std::int64_t block_size = dice.among<std::int64_t>({1, 2, 4, 8, 16, 32});
   const double watermark = dice.among({0.0, 0.0, 0.01, 0.1, 0.3});
-  engine.request_blocks =
-      ceil_div(engine.max_model_len + drafts, contiguous ? engine.max_model_len : block_size);
+  engine.block_tokens = contiguous ? engine.max_model_len : block_size;
+  engine.request_blocks = ceil_div(engine.max_model_len + drafts, engine.block_tokens);
   const std::int64_t smallest = smallest_pool(engine.request_blocks, watermark);
   // Why often so small: preemptions and crashes are what engines get wrong.
   const std::int64_t spare = dice.one_in(3) ? smallest : smallest / 2;
   engine.blocks = smallest + dice.between(0, contiguous ? 6 : spare);
+  if (engine.crowded) engine.blocks = smallest + host.between(0, smallest / 2);
   // One key per statement: draws in one argument list have no order.
   const auto key = [&engine](std::string_view name, const auto& value) {
     engine.yaml += fmt::format("  {}: {}\n", name, value);
@@ -67,7 +86,16 @@ EngineDraw draw_engine(Dice& dice, std::int64_t drafts) {
   key("kv_layout", contiguous ? "contiguous" : "paged");
   key("block_size", block_size);
   key("watermark", watermark);
-  key("enable_prefix_caching", dice.one_in(3) ? "false" : "true");
+  const bool swaps =
+      crowded && !piped && (scheduler == "prefill_first" || scheduler == "orca") && !host.one_in(4);
+  const bool caches = !dice.one_in(3) || engine.crowded;
+  key("enable_prefix_caching", caches && !swaps ? "true" : "false");
+  if (swaps) {
+    // At least two blocks: a draft model's KV doubles them.
+    const std::int64_t tokens = (2 + host.between(0, engine.request_blocks)) * engine.block_tokens;
+    key("preemption_mode", "swap");
+    key("swap_space", fmt::format("{} B", tokens * bytes_per_token(model)));
+  }
   key("prefill_attention", dice.word({"auto", "naive", "fa2"}));
   key("decode_attention", dice.word({"plain", "flash_decoding"}));
   key("mixed_attention", dice.word({"fused", "separate"}));
@@ -86,6 +114,38 @@ EngineDraw draw_engine(Dice& dice, std::int64_t drafts) {
   key("queue_policy", queue);
   if (queue == "shortest_job_first") key("length_prediction_sigma", dice.among({0.0, 0.3, 2.0}));
   return engine;
+}
+
+/// A class that keeps the pool full, and asks again for what it dropped.
+std::string draw_crowd(Dice& host, std::int64_t longest, bool may_give_up) {
+  const std::int64_t clients = host.between(4, 12);
+  const std::int64_t prefix = host.between(1, longest / 3);
+  const std::int64_t groups = host.between(1, 4);
+  return fmt::format(
+      "  crowd:\n    arrival: {{process: closed_loop, max_concurrency: {}}}\n    num_prompts: 24\n"
+      "    shared_prefix: {{tokens: {}, groups: {}}}\n"
+      "    prompt_tokens: {{distribution: uniform, min: 1, max: {}}}\n"
+      "    output_tokens: {{distribution: uniform, min: 1, max: {}}}\n{}",
+      clients, prefix, groups, longest / 3, longest / 3,
+      may_give_up && host.one_in(2) ? "    timeout: 300 ms\n" : "");
+}
+
+/// Tiers behind the pool, where requests begin alike and that is looked for.
+std::string draw_tiers(Dice& host, const EngineDraw& engine, std::string_view model,
+                       const std::string& traffic) {
+  const bool alike = traffic.find("shared_prefix") != std::string::npos ||
+                     traffic.find("session") != std::string::npos;
+  if (!alike || !engine.crowded || engine.says("preemption_mode")) return {};
+  const auto size = [&] {
+    return bytes_per_token(model) * engine.block_tokens *
+           host.between(2, 4 * engine.request_blocks);
+  };
+  const std::string_view tiers = host.word({"host", "nvme", "both"});
+  std::string yaml = "  kv_offload: {";
+  if (tiers != "nvme") yaml += fmt::format("host: {} B", size());
+  if (tiers == "both") yaml += ", ";
+  if (tiers != "host") yaml += fmt::format("nvme: {} B", size());
+  return yaml + "}\n";
 }
 
 /// `drafts` draft tokens, if any, of a draft model that speaks as `model` does.
@@ -188,11 +248,13 @@ std::string draw_class(Dice& dice, std::int64_t index, std::int64_t tick, std::i
   return yaml;
 }
 
-std::string draw_traffic(Dice& dice, std::int64_t classes, std::int64_t longest) {
+/// `all_alike`: all prompts may begin alike, and nobody gives up.
+std::string draw_traffic(Dice& dice, std::int64_t classes, std::int64_t longest, bool all_alike) {
   const std::int64_t tick = dice.among<std::int64_t>({10, 100, 1000, 1'000'000'000});
-  const bool alike = !dice.one_in(3);
+  // Where tiers keep prompts all may begin alike, and nobody gives up.
+  const bool alike = !dice.one_in(3) || all_alike;
   // Why often: batches of which some have finished are rare where clients give up.
-  const bool patient = alike && dice.one_in(2);
+  const bool patient = alike && (dice.one_in(2) || all_alike);
   std::string yaml = "traffic:\n";
   for (std::int64_t i = 0; i < classes; ++i)
     yaml += fmt::format("  class_{}:\n{}", i, draw_class(dice, i, tick, longest, alike, patient));
@@ -319,19 +381,27 @@ std::string draw_tight_memory(Dice& dice, const EngineDraw& engine, const Scenar
       static_cast<std::int64_t>(std::floor(rest.value())) - 1);
 }
 
-}  // namespace
-
-std::string random_scenario(std::uint64_t seed) {
+/// `crowded`: the pool is small, and KV is kept behind it.
+std::string draw_scenario(std::uint64_t seed, bool crowded) {
+  constexpr std::string_view cluster = "cluster:\n";
   Dice dice(seed, "random_scenario");
-  const auto stages = dice.among<std::int64_t>({1, 1, 1, 2, 3, 4});
+  Dice host(seed, "random_scenario/host");
+  auto stages = dice.among<std::int64_t>({1, 1, 1, 2, 3, 4});
+  if (crowded && !host.one_in(3)) stages = 1;
   const std::int64_t drafts = stages == 1 && dice.one_in(2) ? dice.between(1, 4) : 0;
   const std::string_view model = dice.word({"llama-2-7b", "llama-3.1-8b"});
-  const EngineDraw engine = draw_engine(dice, drafts);
+  EngineDraw engine = draw_engine(dice, host, model, drafts, stages > 1, crowded);
   const std::int64_t classes = dice.between(1, 3);
   const std::string admission = draw_admission(dice, classes, engine.max_model_len);
-  const std::string head =
+  std::string head =
       draw_head(dice, seed, model, stages, admission) + draw_speculation(dice, drafts, model);
-  const std::string traffic = draw_traffic(dice, classes, engine.max_model_len);
+  const bool swaps = engine.says("preemption_mode");
+  std::string traffic = draw_traffic(dice, classes, engine.max_model_len, engine.crowded && !swaps);
+  if (crowded) traffic += draw_crowd(host, engine.max_model_len, swaps);
+  engine.yaml += draw_tiers(host, engine, model, traffic);
+  if (engine.moves_kv())
+    head.replace(head.find(cluster), cluster.size(),
+                 "cluster:\n  network: {node: hgx_h100, fabric: infiniband_ndr}\n");
   const std::string reserved = fmt::format("{}engine:\n{}  num_gpu_blocks_override: {}\n{}", head,
                                            engine.yaml, engine.blocks, traffic);
   if (dice.one_in(2)) return reserved;
@@ -339,5 +409,11 @@ std::string random_scenario(std::uint64_t seed) {
   return fmt::format("{}engine:\n{}{}{}", head, engine.yaml, draw_tight_memory(dice, engine, probe),
                      traffic);
 }
+
+}  // namespace
+
+std::string random_scenario(std::uint64_t seed) { return draw_scenario(seed, false); }
+
+std::string random_crowded_scenario(std::uint64_t seed) { return draw_scenario(seed, true); }
 
 }  // namespace tokenline::test

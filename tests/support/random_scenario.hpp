@@ -10,6 +10,9 @@ namespace tokenline::test {
 /// queueing, preemptions, partial prefills, held rows and out-of-memory crashes are common. It
 /// always passes the scenario reader's checks, and simulates in milliseconds.
 [[nodiscard]] std::string random_scenario(std::uint64_t seed);
+/// The same with a pool that is hardly larger than a request, and host memory or drives behind it:
+/// preemptions swap, or requests that begin alike load what the pool has overwritten.
+[[nodiscard]] std::string random_crowded_scenario(std::uint64_t seed);
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)

@@ -21,6 +21,12 @@ bool SlowReplica::may_go(const SlowBatch& batch, const SlowSequence& sequence) c
 void SlowReplica::let_go_of_aborted() {
   world_.run.counts.aborts_waiting += static_cast<std::int64_t>(
       std::erase_if(waiting_, [](const auto& sequence) { return sequence->aborted; }));
+  for (const auto& sequence : swapped_)
+    if (sequence->aborted) host_used_ -= limits_.blocks(sequence->stored);
+  const auto gone_swapped = static_cast<std::int64_t>(
+      std::erase_if(swapped_, [](const auto& sequence) { return sequence->aborted; }));
+  world_.run.counts.aborts_waiting += gone_swapped;
+  world_.run.counts.lost_swapped += gone_swapped;
   std::vector<std::pair<SlowSequencePtr, SlowBatch*>> leaving;
   for (SlowBatch& batch : batches_)
     for (const auto& sequence : batch.running)

@@ -17,6 +17,13 @@ struct SlowCounts {
   std::int64_t given_again = 0;    ///< Requests that found something in an attempt after the first.
   std::int64_t given = 0;          ///< Admissions for the first time that found what others stored,
   std::int64_t shared = 0;         ///< and of those, ones that found blocks in use.
+  std::int64_t swapped_in = 0;     ///< Sequences that came back from host memory.
+  std::int64_t no_swap_space = 0;  ///< Preemptions that found no room there.
+  std::int64_t loaded = 0;         ///< Admissions with KV from tiers behind the pool,
+  std::int64_t loaded_again = 0;   ///< of those, after a preemption.
+  std::int64_t queued_loads = 0;   ///< Loads that waited for others, or for what is under way.
+  std::int64_t lost_loads = 0;     ///< Requests that a crash lost while they loaded.
+  std::int64_t lost_swapped = 0;   ///< Swapped sequences lost in crashes, or given up.
   std::int64_t crashes = 0;
   std::int64_t held_rows = 0;       ///< Finished rows in decode steps.
   std::int64_t partial_pieces = 0;  ///< Pieces of prompts that did not end them.

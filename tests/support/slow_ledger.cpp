@@ -39,6 +39,7 @@ void SlowReplica::charge_waiting() {
     else if (now > decided_)
       charge(*sequence, part_of(blocked_), now - decided_);
   }
+  for (const auto& sequence : swapped_) charge(*sequence, Part::preempted, now - decided_);
   decided_ = now;
 }
 
@@ -98,6 +99,7 @@ void SlowReplica::charge_decodes(const SlowBatch& batch) {
   const Duration floor = std::min(price_of_mean_decode(step), all);
   for (const auto& sequence : step.decodes) {
     charge(*sequence, Part::host_gap, step.host);
+    charge(*sequence, Part::transfer_wire, step.copying);
     charge(*sequence, Part::decode_floor, floor);
     charge(*sequence, Part::decode_stretched, all - floor);
     charge(*sequence, Part::decode_stalled, step.gpu - all);

@@ -45,6 +45,15 @@ bool SlowPool::append(std::int64_t request, std::int64_t tokens) {
   return true;
 }
 
+void SlowPool::reserve(std::int64_t request, std::int64_t tokens) {
+  Table& table = tables_[request];
+  while (static_cast<std::int64_t>(table.blocks.size()) * block_size_ < tokens) {
+    blocks_[static_cast<std::size_t>(free_.front())] = {.holders = 1};
+    table.blocks.push_back(free_.front());
+    free_.pop_front();
+  }
+}
+
 void SlowPool::give_up(std::int64_t block) {
   if (--blocks_[static_cast<std::size_t>(block)].holders == 0) free_.push_back(block);
 }

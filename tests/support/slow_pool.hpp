@@ -29,6 +29,9 @@ class SlowPool {
   /// Gives `request` room for `tokens` more tokens; false, and nothing changes, where the free
   /// blocks do not suffice.
   [[nodiscard]] bool append(std::int64_t request, std::int64_t tokens);
+  /// Gives `request` blocks for `tokens` tokens in all that it does not store yet; there are
+  /// enough.
+  void reserve(std::int64_t request, std::int64_t tokens);
   /// Gives up all blocks of `request`, the last first.
   void release(std::int64_t request);
   /// `request` keeps its first `tokens` tokens.

@@ -123,7 +123,10 @@ void SlowReplica::launch(SlowStep& step) {
   const Duration admitting =
       to_duration(static_cast<double>(step.newcomers) * engine.host_overhead_per_request);
   step.host += admitting;
-  TimePoint there = step.start + step.host;
+  const HostPlan& host = world_.scenario.host;
+  if (step.copied_out > 0) step.copying += to_duration(host.swap_out.time(step.copied_out));
+  if (step.copied_in > 0) step.copying += to_duration(host.swap_in.time(step.copied_in));
+  TimePoint there = step.start + step.host + step.copying;
   host_free_ = std::max(there, step.start + work + admitting);
   const models::Architecture& model = world_.scenario.cost->setup().model;
   const auto layers =

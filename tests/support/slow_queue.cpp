@@ -12,7 +12,7 @@ namespace tokenline::test {
 namespace {
 
 /// A request that neither was preempted nor is hidden from the decision.
-bool in_order(const SlowSequencePtr& s) { return s->seen && !s->preempted; }
+bool in_order(const SlowSequencePtr& s) { return s->seen && !s->preempted && !s->loaded; }
 
 }  // namespace
 

@@ -31,27 +31,30 @@ SlowReplica::SlowReplica(World& world, std::uint32_t index)
       batches_(world.scenario.cost->stages()),
       stage_free_(world.scenario.cost->stages()) {
   for (std::size_t i = 0; i < batches_.size(); ++i) ready_.push_back(i);
+  if (!world.scenario.host.tiers.empty()) tiers_.emplace(world.scenario.host.tiers);
   if (!world.scenario.speculation) return;
   speculator_.emplace(*world.scenario.speculation, world.scenario.seed);
   ahead_ = world.scenario.speculation->tokens;
 }
 
 std::int64_t SlowReplica::outstanding() const {
-  auto all = static_cast<std::int64_t>(waiting_.size());
+  auto all = static_cast<std::int64_t>(waiting_.size() + swapped_.size() + loading_.size());
   for (const SlowBatch& batch : batches_)
     all += std::ranges::count_if(batch.running, [](const auto& s) { return !s->finished(); });
   return all;
 }
 
 ReplicaView SlowReplica::view() const {
-  ReplicaView view{.index = index_,
-                   .outstanding = outstanding(),
-                   .waiting = static_cast<std::int64_t>(waiting_.size()),
-                   .used_blocks = pool_.used(),
-                   .block_size = limits_.block_size,
-                   .prefilled_tokens = prefilled_,
-                   .prefill_time = prefilling_};
+  ReplicaView view{
+      .index = index_,
+      .outstanding = outstanding(),
+      .waiting = static_cast<std::int64_t>(waiting_.size() + swapped_.size() + loading_.size()),
+      .used_blocks = pool_.used(),
+      .block_size = limits_.block_size,
+      .prefilled_tokens = prefilled_,
+      .prefill_time = prefilling_};
   for (const auto& sequence : waiting_) view.queued_tokens += sequence->prefill;
+  for (const auto& sequence : loading_) view.queued_tokens += sequence->prefill;
   for (const SlowBatch& batch : batches_)
     for (const auto& sequence : batch.running)
       view.queued_tokens += sequence->prefill - sequence->scheduled;
@@ -145,8 +148,9 @@ void SlowReplica::decide() {
       if (!ready_.empty()) decide_at_ = host_free_;
       return;
     }
-  const bool idle = nothing_runs() && waiting_.empty();
-  TOKENLINE_CHECK(!up_ || !in_pipeline_.empty() || idle, "the slow replica {} is stuck", index_);
+  const bool idle = nothing_runs() && waiting_.empty() && swapped_.empty();
+  TOKENLINE_CHECK(!up_ || !in_pipeline_.empty() || !loading_.empty() || idle,
+                  "the slow replica {} is stuck", index_);
 }
 
 /// Starts a step of the first batch that has one to do. Under shared slots those that run something
@@ -175,13 +179,14 @@ bool SlowReplica::start_one() {
 bool SlowReplica::start(SlowBatch& batch) {
   charge_waiting();
   charge_pause();
+  look_at_loaded();
   look();
   sort_queue();
   for (;;) {
     SlowStep step = schedule();
     if (step.decodes.empty() && step.pieces.empty()) {
       drop_finished(batch);
-      if (step.preemptions > 0) continue;
+      if (step.preemptions > 0 || step.loads > 0) continue;
       blocked_ = step.blocked;
       for (const auto& sequence : waiting_) sequence->early = true;
       return false;
@@ -232,6 +237,7 @@ void SlowReplica::store_and_emit(const SlowStep& step) {
   for (const auto& sequence : step.decodes) {
     const std::int64_t left = sequence->output - sequence->emitted;
     emit(*sequence);
+    if (step.drafts == 0 && sequence->finished()) keep(*sequence);
     if (step.drafts == 0) continue;
     std::int64_t accepted =
         speculator_->verify(sequence->request, world_.run.records[sequence->request].class_index,
@@ -241,10 +247,15 @@ void SlowReplica::store_and_emit(const SlowStep& step) {
     for (std::int64_t i = 0; i < accepted; ++i) emit(*sequence);
     sequence->stored += accepted;
     pool_.truncate(sequence->came, sequence->stored);
+    if (sequence->finished()) keep(*sequence);
   }
   if (step.drafts > 0 && !step.decodes.empty()) speculator_->step_ended(world_.events.now());
-  for (const auto& piece : step.pieces)
-    if (piece.last) emit(*piece.sequence);
+  for (const auto& piece : step.pieces) {
+    if (!piece.last) continue;
+    keep(*piece.sequence);
+    emit(*piece.sequence);
+    if (piece.sequence->finished()) keep(*piece.sequence);
+  }
 }
 
 void SlowReplica::emit(SlowSequence& sequence) {
@@ -291,7 +302,15 @@ void SlowReplica::crash(Duration restart_after, Outcome loss) {
     batch = {.running = {}, .step = {}, .ended = world_.events.now()};
   }
   std::ranges::sort(lost, {}, [](const auto& sequence) { return sequence->order; });
+  lost.insert(lost.end(), swapped_.begin(), swapped_.end());
+  lost.insert(lost.end(), loading_.begin(), loading_.end());
+  world_.run.counts.lost_loads += std::ssize(loading_);
+  loading_.clear();
+  if (tiers_) tiers_->clear(world_.events.now());
   lost.insert(lost.end(), waiting_.begin(), waiting_.end());
+  world_.run.counts.lost_swapped += std::ssize(swapped_);
+  swapped_.clear();
+  host_used_ = 0;
   waiting_.clear();
   service_.clear();
   last_left_.reset();

@@ -13,6 +13,7 @@
 #include "sim/kernel/simulation.hpp"
 #include "tests/support/slow_engine.hpp"
 #include "tests/support/slow_pool.hpp"
+#include "tests/support/slow_tiers.hpp"
 
 namespace tokenline::test {
 
@@ -52,6 +53,10 @@ struct SlowSequence {
   bool seen = false;             ///< A decision finds it in the queue.
   bool early = false;            ///< It was there when the last step started.
   bool preempted = false;        ///< Waits to be admitted again.
+  std::int64_t found = 0;        ///< Tokens that it found when it was admitted, or loaded.
+  bool there = false;            ///< What it loads is,
+  TimePoint landed{};            ///< since then,
+  bool loaded = false;           ///< and it waits to be admitted with that.
   std::uint64_t order = 0;       ///< Admissions before it.
   TimePoint accounted{};         ///< Up to when the time of its prefill is charged.
   bool abandoned = false;        ///< Its client has given it up,
@@ -81,15 +86,20 @@ struct SlowStep {
   std::vector<Piece> pieces;             ///< In order of admission.
   std::int64_t drafts = 0;               ///< Of each sequence that decodes.
   std::int64_t preemptions = 0;
-  std::int64_t newcomers = 0;  ///< Admitted for the first time.
+  std::int64_t newcomers = 0;            ///< Admitted for the first time.
+  std::int64_t loads = 0;                ///< Requests that begin to load.
+  std::vector<SlowSequencePtr> trimmed;  ///< Give back what blocks they do not need yet.
   Blocked blocked = Blocked::nothing;
 
   double slowdown = 1.0;
   TimePoint start{};
   TimePoint end{};
   Duration host{};
-  Duration gpu{};      ///< Of all stages.
-  Duration waiting{};  ///< For stages busy with other steps.
+  Duration gpu{};               ///< Of all stages.
+  Duration waiting{};           ///< For stages busy with other steps.
+  std::int64_t copied_out = 0;  ///< Blocks that go to host memory before it computes,
+  std::int64_t copied_in = 0;   ///< and that come back.
+  Duration copying{};
 };
 
 /// Sequences that share their steps.
@@ -131,6 +141,7 @@ class SlowReplica {
   // slow_scheduling.cpp: who computes what.
   SlowStep schedule();
   void schedule_here(SlowStep& step);
+  void schedule_swapped(SlowStep& step);
   void schedule_static(SlowStep& step);
   void schedule_prefill_first(SlowStep& step);
   void schedule_orca(SlowStep& step);
@@ -142,6 +153,7 @@ class SlowReplica {
   void walk_decodes(SlowStep& step);
   SlowSequencePtr preempt_last(SlowStep& step);
   void find_again(SlowSequence& sequence, const std::vector<std::int64_t>& blocks);
+  void begin_prefill(const SlowSequencePtr& next, std::int64_t tokens, SlowStep& step);
   void admit(std::int64_t budget, bool in_part, SlowStep& step,
              std::optional<std::int64_t> room_to_the_end = {});
   void take(const SlowSequencePtr& sequence, std::int64_t tokens, SlowStep& step);
@@ -174,6 +186,13 @@ class SlowReplica {
   void restart();
   [[nodiscard]] bool nothing_runs() const;
 
+  // slow_offload.cpp: KV behind the pool.
+  void keep(const SlowSequence& sequence);
+  [[nodiscard]] SlowTiers::Names find_further(const SlowSequence& sequence, std::int64_t blocks);
+  void begin_load(const SlowSequencePtr& next, const SlowTiers::Names& further, SlowStep& step);
+  void put_first(const SlowSequencePtr& sequence);
+  void look_at_loaded();
+
   // slow_aborts.cpp: who leaves before the end.
   void let_go_of_aborted();
   [[nodiscard]] bool may_go(const SlowBatch& batch, const SlowSequence& sequence) const;
@@ -203,6 +222,10 @@ class SlowReplica {
   std::optional<Speculator> speculator_;
   std::int64_t ahead_ = 0;  ///< Draft tokens that may need blocks behind a request's last one.
   std::deque<SlowSequencePtr> waiting_;
+  std::optional<SlowTiers> tiers_;
+  std::vector<SlowSequencePtr> loading_;  ///< In the order in which they began.
+  std::deque<SlowSequencePtr> swapped_;   ///< Their KV is in host memory.
+  std::int64_t host_used_ = 0;            ///< Blocks of it.
   std::vector<SlowBatch> batches_;
   std::vector<std::size_t> in_pipeline_;  ///< Batches with a step, in order of its start.
   std::vector<std::size_t> ready_;        ///< The others, in order of when they became so.

@@ -34,7 +34,9 @@ SlowStep SlowReplica::schedule() {
 
 void SlowReplica::schedule_here(SlowStep& step) {
   const std::string& scheduler = world_.scenario.engine.scheduler;
-  if (scheduler == "static")
+  if (!swapped_.empty())
+    schedule_swapped(step);
+  else if (scheduler == "static")
     schedule_static(step);
   else if (scheduler == "prefill_first")
     schedule_prefill_first(step);
@@ -48,6 +50,7 @@ void SlowReplica::schedule_here(SlowStep& step) {
     schedule_prefill_first_chunked(step);
   else
     TOKENLINE_CHECK(false, "the slow engine knows no scheduler '{}'", scheduler);
+  for (const auto& sequence : step.trimmed) pool_.truncate(sequence->came, sequence->scheduled);
 }
 
 /// The one sequence whose prompt is not wholly scheduled.
@@ -92,6 +95,29 @@ SlowBatch* SlowReplica::bring_partial_here(const SlowSequencePtr& partial) {
   return &*home;
 }
 
+/// vLLM V0 with sequences in host memory: no prompts; decodes, and if none of those had to make
+/// room, as many as fit come back, the first one out first.
+void SlowReplica::schedule_swapped(SlowStep& step) {
+  step.blocked = Blocked::kv_blocks;
+  walk_decodes(step);
+  if (step.preemptions > 0) return;
+  std::vector<SlowSequencePtr>& running = batches_[here_].running;
+  while (!swapped_.empty() && static_cast<std::int64_t>(running.size()) < slots()) {
+    const SlowSequencePtr next = swapped_.front();
+    const std::int64_t wanted = limits_.blocks(next->stored + 1 + step.drafts);
+    if (wanted > pool_.free() - limits_.watermark_blocks) return;
+    TOKENLINE_CHECK(pool_.append(next->came, next->stored + 1 + step.drafts),
+                    "blocks that were free are not");
+    step.copied_in += limits_.blocks(next->stored);
+    host_used_ -= limits_.blocks(next->stored);
+    swapped_.pop_front();
+    next->order = admissions_++;
+    running.push_back(next);
+    step.decodes.push_back(next);
+    ++world_.run.counts.swapped_in;
+  }
+}
+
 /// Request-level batching: a new batch only when nothing runs.
 void SlowReplica::schedule_static(SlowStep& step) {
   if (batches_[here_].running.empty()) {
@@ -106,7 +132,7 @@ void SlowReplica::schedule_static(SlowStep& step) {
 /// vLLM V0, Scheduler._schedule_default: prefills if any, otherwise decodes.
 void SlowReplica::schedule_prefill_first(SlowStep& step) {
   admit(limits_.max_num_batched_tokens, false, step);
-  if (!step.pieces.empty()) return;
+  if (!step.pieces.empty() || step.loads > 0) return;
   std::int64_t budget = limits_.max_num_batched_tokens;
   walk_running(budget, step);
   if (step.preemptions > 0) step.blocked = Blocked::kv_blocks;  // the victim is the head now
@@ -140,6 +166,13 @@ std::int64_t SlowReplica::promised(double share) const {
       if (!sequence->finished())
         lacking += limits_.blocks(sequence->prompt + sequence->output + ahead_) -
                    pool_.table_size(sequence->came);
+  // Those that load, or have loaded, hold blocks and will run.
+  std::vector<SlowSequencePtr> soon = loading_;
+  for (const auto& sequence : waiting_)
+    if (sequence->loaded) soon.push_back(sequence);
+  for (const auto& sequence : soon)
+    lacking += limits_.blocks(sequence->prompt + sequence->output + ahead_) -
+               pool_.table_size(sequence->came);
   return static_cast<std::int64_t>(std::ceil(share * static_cast<double>(lacking)));
 }
 
@@ -173,7 +206,7 @@ void SlowReplica::schedule_prefill_first_chunked(SlowStep& step) {
     }
   }
   if (step.blocked == Blocked::nothing) admit(budget, true, step, pool_.free() - lacking);
-  if (!step.pieces.empty()) return;
+  if (!step.pieces.empty() || step.loads > 0) return;
   const Blocked queue = step.blocked;
   walk_decodes(step);
   step.blocked = queue;
@@ -242,46 +275,72 @@ SlowSequencePtr SlowReplica::preempt_last(SlowStep& step) {
   const SlowSequencePtr victim = *last;
   running.erase(std::next(last).base());
   if (victim->partial()) charge_gap(*victim);
+  keep(*victim);
   pool_.release(victim->came);
-  if (!victim->abandoned) {
-    RequestRecord& record = world_.run.records[victim->request];
-    ++record.preemptions;
-    record.recomputed_tokens += victim->stored;
+  ++step.preemptions;
+  ++world_.run.counts.preemptions;
+  if (!victim->abandoned) ++world_.run.records[victim->request].preemptions;
+  if (world_.scenario.engine.preempt_by_swap) {
+    const std::int64_t blocks = limits_.blocks(victim->stored);
+    if (host_used_ + blocks <= world_.scenario.host.swap_blocks) {
+      host_used_ += blocks;
+      step.copied_out += blocks;
+      swapped_.push_back(victim);
+      return victim;
+    }
+    ++world_.run.counts.no_swap_space;
   }
+  if (!victim->abandoned) world_.run.records[victim->request].recomputed_tokens += victim->stored;
   victim->thrown_away = std::max(victim->thrown_away, victim->stored);
   victim->given_up = victim->stored;
   victim->stored = 0;
   victim->scheduled = 0;
   victim->prefill = victim->prompt + victim->emitted;
   victim->preempted = true;
-  waiting_.push_front(victim);
-  ++step.preemptions;
-  ++world_.run.counts.preemptions;
+  put_first(victim);
   return victim;
 }
 
-/// A sequence that is admitted gets blocks that hold what it begins with.
+/// A sequence that is admitted, or begins to load, gets blocks that hold what it begins with.
 void SlowReplica::find_again(SlowSequence& sequence, const std::vector<std::int64_t>& blocks) {
-  SlowCounts& counts = world_.run.counts;
-  const std::int64_t tokens = static_cast<std::int64_t>(blocks.size()) * limits_.block_size;
-  const std::int64_t unused = pool_.count_free(blocks);
+  world_.run.counts.shared +=
+      !sequence.preempted && pool_.count_free(blocks) < std::ssize(blocks) ? 1 : 0;
   pool_.share(sequence.came, blocks);
-  sequence.stored = tokens;
-  sequence.scheduled = tokens;
-  if (!sequence.preempted) {
-    if (!sequence.abandoned) world_.run.cached_tokens[sequence.request] = tokens;
-    counts.given += tokens > 0 ? 1 : 0;
-    const bool again = world_.run.records[sequence.request].retries > 0;
-    counts.given_again += again && !sequence.abandoned && tokens > 0 ? 1 : 0;
-    counts.shared += unused < static_cast<std::int64_t>(blocks.size()) ? 1 : 0;
-    return;
+  sequence.found = static_cast<std::int64_t>(blocks.size()) * limits_.block_size;
+}
+
+/// It runs, with what it found in the pool and loaded.
+void SlowReplica::begin_prefill(const SlowSequencePtr& next, std::int64_t tokens, SlowStep& step) {
+  SlowCounts& counts = world_.run.counts;
+  const std::int64_t found = next->found;
+  next->stored = found;
+  next->scheduled = found;
+  if (!next->preempted) {
+    if (!next->abandoned) world_.run.cached_tokens[next->request] = found;
+    counts.given += found > 0 ? 1 : 0;
+    const bool again = world_.run.records[next->request].retries > 0;
+    counts.given_again += again && !next->abandoned && found > 0 ? 1 : 0;
+    ++step.newcomers;
+    if (!next->loaded) leave_queue(*next);
+  } else {
+    // What others have stored beyond it was never computed here.
+    if (!next->abandoned)
+      world_.run.records[next->request].recomputed_tokens -= std::min(found, next->given_up);
+    counts.found_again += found > 0 ? 1 : 0;
+    const std::int64_t whole = next->given_up / limits_.block_size * limits_.block_size;
+    counts.found_in_part += found > 0 && found < whole ? 1 : 0;
   }
-  // What others have stored beyond it was never computed here.
-  if (!sequence.abandoned)
-    world_.run.records[sequence.request].recomputed_tokens -= std::min(tokens, sequence.given_up);
-  counts.found_again += tokens > 0 ? 1 : 0;
-  counts.found_in_part +=
-      tokens > 0 && tokens < sequence.given_up / limits_.block_size * limits_.block_size ? 1 : 0;
+  counts.loaded += next->loaded ? 1 : 0;
+  counts.loaded_again += next->loaded && next->preempted ? 1 : 0;
+  TOKENLINE_CHECK(pool_.append(next->came, tokens), "blocks that were free are not");
+  if (next->loaded) step.trimmed.push_back(next);
+  next->loaded = false;
+  next->preempted = false;
+  next->order = admissions_++;
+  next->accounted = world_.events.now();
+  waiting_.pop_front();
+  batches_[here_].running.push_back(next);
+  take(next, tokens, step);
 }
 
 /// Takes requests from the head of the queue while slots, budget and blocks last: those of this
@@ -294,36 +353,46 @@ void SlowReplica::admit(std::int64_t budget, bool in_part, SlowStep& step,
       step.blocked = Blocked::sequence_slot;
       return;
     }
+    if (budget == 0) {
+      step.blocked = Blocked::token_budget;
+      return;
+    }
+    if (next->loaded) {
+      const std::int64_t missing = next->prefill - next->found;
+      const std::int64_t tokens = in_part ? std::min(missing, budget) : missing;
+      if (tokens > budget) {
+        step.blocked = Blocked::token_budget;
+        return;
+      }
+      budget -= tokens;
+      begin_prefill(next, tokens, step);
+      continue;
+    }
     const std::vector<std::int64_t> blocks = pool_.find(next->came, next->prefill);
-    const std::int64_t in_use = static_cast<std::int64_t>(blocks.size()) - pool_.count_free(blocks);
-    const std::int64_t found = static_cast<std::int64_t>(blocks.size()) * limits_.block_size;
-    const std::int64_t missing = next->prefill - found;
+    const SlowTiers::Names further = find_further(*next, std::ssize(blocks));
+    const std::int64_t in_use = std::ssize(blocks) - pool_.count_free(blocks);
+    const std::int64_t found = std::ssize(blocks) * limits_.block_size;
+    const std::int64_t missing = further.empty() ? next->prefill - found : 0;
     const std::int64_t tokens = in_part ? std::min(missing, budget) : missing;
-    if (tokens == 0 || tokens > budget) {
+    if (tokens > budget) {
       step.blocked = Blocked::token_budget;
       return;
     }
     const std::int64_t to_the_end = limits_.blocks(next->prompt + next->output + ahead_);
+    const std::int64_t now = limits_.blocks(further.empty() ? found + tokens : next->prefill);
     const std::int64_t room = (room_to_the_end ? *room_to_the_end : pool_.free());
-    const std::int64_t wanted = room_to_the_end ? to_the_end : limits_.blocks(found + tokens);
+    const std::int64_t wanted = room_to_the_end ? to_the_end : now;
     if (wanted - in_use > room - limits_.watermark_blocks) {
       step.blocked = Blocked::kv_blocks;
       return;
     }
     find_again(*next, blocks);
-    TOKENLINE_CHECK(pool_.append(next->came, tokens), "blocks that were free are not");
     if (room_to_the_end) *room_to_the_end -= to_the_end - in_use;
     budget -= tokens;
-    if (!next->preempted) {
-      ++step.newcomers;
-      leave_queue(*next);
-    }
-    next->preempted = false;
-    next->order = admissions_++;
-    next->accounted = world_.events.now();
-    waiting_.pop_front();
-    batches_[here_].running.push_back(next);
-    take(next, tokens, step);
+    if (further.empty())
+      begin_prefill(next, tokens, step);
+    else
+      begin_load(next, further, step);
   }
 }
 

@@ -57,21 +57,25 @@ void admit(const SchedulerView& view, const Room& room, std::int64_t token_budge
       plan.blocked = Blocked::token_budget;
     if (plan.blocked != Blocked::nothing) return;
     const std::int64_t cached = view.waiting_cached_tokens(i, taken);
-    const std::int64_t wanted = view.waiting_tokens(i) - cached;
+    const bool loads = view.waiting_external_tokens(i) > 0;
+    const std::int64_t wanted = loads ? 0 : view.waiting_tokens(i) - cached;
     const std::int64_t tokens = admission.in_pieces ? std::min(wanted, token_budget) : wanted;
+    const bool has_blocks = view.waiting_has_blocks(i);
+    const std::int64_t now = loads ? view.waiting_tokens(i) : cached + tokens;
     const std::int64_t blocks =
-        limits.blocks(admission.to_the_end ? view.waiting_final_tokens(i) : cached + tokens) -
-        view.waiting_held_blocks(i);
+        has_blocks ? 0
+                   : limits.blocks(admission.to_the_end ? view.waiting_final_tokens(i) : now) -
+                         view.waiting_held_blocks(i);
     if (tokens > token_budget)
       plan.blocked = Blocked::token_budget;
-    else if (blocks > free_blocks)
+    else if (!has_blocks && blocks > free_blocks)
       plan.blocked = Blocked::kv_blocks;
     if (plan.blocked != Blocked::nothing) return;
     plan.admissions.push_back(tokens);
-    ++running;
-    token_budget -= tokens;
+    if (!has_blocks) taken += limits.blocks(now) - limits.blocks(cached);
     free_blocks -= blocks;
-    taken += limits.blocks(cached + tokens) - limits.blocks(cached);
+    token_budget -= tokens;
+    running += loads ? 0 : 1;
   }
 }
 

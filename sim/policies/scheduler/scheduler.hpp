@@ -71,6 +71,11 @@ class SchedulerView {
   /// Of those tokens' blocks the ones that running sequences hold: no free block is needed for
   /// them. Asked after waiting_cached_tokens(i, …).
   [[nodiscard]] virtual std::int64_t waiting_held_blocks(std::int64_t /*i*/) const { return 0; }
+  /// Tokens behind waiting_cached_tokens(i, …) that are in a tier behind the KV pool: they are
+  /// loaded before the request is admitted. Asked after that, as it.
+  [[nodiscard]] virtual std::int64_t waiting_external_tokens(std::int64_t /*i*/) const { return 0; }
+  /// Whether the i-th waiting request has loaded them: it holds blocks for all that it prefills.
+  [[nodiscard]] virtual bool waiting_has_blocks(std::int64_t /*i*/) const { return false; }
   /// Tokens of the i-th waiting request when its answer ends: prompt and answer.
   [[nodiscard]] virtual std::int64_t waiting_final_tokens(std::int64_t i) const = 0;
   /// Blocks that the running sequences do not hold yet and will need to hold their prompts and
@@ -98,7 +103,8 @@ struct StepPlan {
   /// Tokens of the partial prefill to compute; 0 when there is none or no budget is left.
   std::int64_t partial_tokens = 0;
   /// Tokens of each newly admitted request to compute, from the head of the queue. Only the last
-  /// may be less than its whole prefill without what is cached.
+  /// may be less than its whole prefill without what is cached. 0: it takes blocks for all that it
+  /// prefills and begins to load what it does not compute; it comes back to the head of the queue.
   std::vector<std::int64_t> admissions;
   /// Why the next request was not admitted; `nothing` when none is left waiting.
   Blocked blocked = Blocked::nothing;

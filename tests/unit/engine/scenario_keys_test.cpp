@@ -178,6 +178,26 @@ std::string full_with_pools() {
   return text;
 }
 
+/// The same with tiers behind the pool, for clients that wait.
+std::string full_with_tiers() {
+  std::string text(full);
+  const std::string_view off = "enable_prefix_caching: false";
+  text.replace(text.find(off), off.size(),
+               "enable_prefix_caching: true, kv_offload: {host: 10 GB, nvme: 1 TB}");
+  const std::size_t begin = text.find("    timeout: 100 s");
+  return text.erase(begin, text.find("  ramp:", begin) - begin);
+}
+
+/// The same with preemption by swap, and an engine that has it.
+std::string full_with_swap() {
+  std::string text(full);
+  const std::string_view chunks = "scheduler: chunked";
+  text.replace(text.find(chunks), chunks.size(),
+               "scheduler: orca, preemption_mode: swap, swap_space: 8 GiB");
+  const std::string_view tokens = "max_num_batched_tokens: 512";
+  return text.replace(text.find(tokens), tokens.size(), "max_num_batched_tokens: 2048");
+}
+
 /// The same with the histogram that may stand in place of speculation.acceptance.
 std::string full_with_histogram() {
   std::string text(full);
@@ -201,8 +221,8 @@ void collect(const config::Node& node, const std::string& path, std::set<std::st
 
 TEST_CASE("the resolved scenario resolves to itself and gives the same run", "[scenario]") {
   const DataFolder folder;
-  for (const std::string& text :
-       {std::string(small), std::string(full), full_with_histogram(), full_with_pools()}) {
+  for (const std::string& text : {std::string(small), std::string(full), full_with_histogram(),
+                                  full_with_pools(), full_with_tiers(), full_with_swap()}) {
     Scenario first = parse_scenario(folder / "s.yaml", text);
     const std::string resolved = config::emit_yaml(first.resolved);
     Scenario second = parse_scenario(folder / "s.yaml", resolved);
@@ -218,7 +238,8 @@ TEST_CASE("the resolved scenario resolves to itself and gives the same run", "[s
 TEST_CASE("every key that a scenario holds is described", "[scenario]") {
   const DataFolder folder;
   std::set<std::string> used;
-  for (const std::string& text : {std::string(full), full_with_histogram(), full_with_pools()})
+  for (const std::string& text : {std::string(full), full_with_histogram(), full_with_pools(),
+                                  full_with_tiers(), full_with_swap()})
     collect(parse_scenario(folder / "s.yaml", text).resolved, "", used);
   // One choice of admission excludes the keys of the others.
   const std::vector<std::vector<std::string>> doors{

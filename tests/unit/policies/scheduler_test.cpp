@@ -21,6 +21,8 @@ struct State final : SchedulerView {
   std::vector<std::int64_t> queue;
   std::vector<std::int64_t> cached;   ///< Blocks that the queue may find again; none where absent.
   std::vector<std::int64_t> answers;  ///< Output tokens of the queue; 1 where none is given.
+  std::vector<std::int64_t> external = {};  ///< Tokens of the queue behind the pool, likewise.
+  std::int64_t loaded = 0;                  ///< So many of the queue have loaded theirs.
   std::int64_t blocks_free = 0;
   std::int64_t to_come = 0;  ///< Blocks that the running sequences will need.
 
@@ -52,6 +54,11 @@ struct State final : SchedulerView {
     return at < cached.size() ? std::max<std::int64_t>(cached[at] - taken, 0) * limits_.block_size
                               : 0;
   }
+  std::int64_t waiting_external_tokens(std::int64_t i) const override {
+    const auto at = static_cast<std::size_t>(i);
+    return at < external.size() ? external[at] : 0;
+  }
+  bool waiting_has_blocks(std::int64_t i) const override { return i < loaded; }
   std::int64_t waiting_final_tokens(std::int64_t i) const override {
     const auto at = static_cast<std::size_t>(i);
     return queue[at] + (at < answers.size() ? answers[at] : 1);
@@ -326,4 +333,29 @@ TEST_CASE("blocks that decodes, a partial prefill and earlier admissions take ar
   // 2 blocks for the decodes and 2 for the prefill leave 1 of 5; the rest of 96 tokens takes 5, and
   // 4 + 5 leave 3 of 12.
   CHECK(plan.admissions == std::vector<std::int64_t>{96 - 1 * 16, 200 - 3 * 16});
+}
+
+TEST_CASE("a request that loads takes blocks for its prompt, and neither a slot nor tokens",
+          "[policies]") {
+  const std::string scheduler = GENERATE(as<std::string>{}, "chunked", "orca", "prefill_first");
+  State state({.max_num_seqs = 1, .max_num_batched_tokens = 64, .block_size = 16});
+  state.queue = {100, 40, 20};
+  state.external = {96};
+  state.blocks_free = 10;  // 7 for the first, 3 for the second.
+  const StepPlan plan = plan_of(scheduler, state);
+  CHECK(plan.admissions == std::vector<std::int64_t>{0, 40});
+  CHECK(plan.blocked == Blocked::sequence_slot);
+  state.blocks_free = 6;
+  CHECK(plan_of(scheduler, state).admissions.empty());
+  CHECK(plan_of(scheduler, state).blocked == Blocked::kv_blocks);
+}
+
+TEST_CASE("a request that has loaded needs a slot and tokens, and no block", "[policies]") {
+  State state({.max_num_seqs = 2, .max_num_batched_tokens = 64, .block_size = 16});
+  state.queue = {100, 40};
+  state.loaded = 1;
+  state.cached = {6};
+  const StepPlan plan = plan_of("chunked", state);
+  CHECK(plan.admissions == std::vector<std::int64_t>{4});
+  CHECK(plan.blocked == Blocked::kv_blocks);
 }
