@@ -22,8 +22,9 @@
 namespace tokenline::cli {
 
 std::span<const Command> commands() {
-  static constexpr std::array<Command, 6> all{
+  static constexpr std::array<Command, 7> all{
       {{"run", "simulate a scenario and report on it", run_command},
+       {"why", "explain the tail of a latency: what it is made of, and who caused it", why_command},
        {"compare", "simulate the variants of a study, rank them, check its claims",
         compare_command},
        {"list", "list the models, GPUs, networks, policies or engines that are built in",
