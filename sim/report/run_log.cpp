@@ -1,6 +1,13 @@
 #include "sim/report/run_log.hpp"
 
+#include <algorithm>
+
 namespace tokenline::report {
+
+TimePoint InstanceLog::ended(std::size_t step) const {
+  const auto crash = std::ranges::upper_bound(crashes, step, {}, &LoggedCrash::steps);
+  return crash == crashes.end() ? steps[step].end : std::min(steps[step].end, crash->from);
+}
 
 InstanceLog& RunLog::at(std::uint32_t instance) {
   if (instance >= instances_.size()) instances_.resize(instance + 1);
@@ -19,13 +26,21 @@ void RunLog::step(const ObservedStep& step) {
                        .waiting = step.waiting,
                        .decode = step.decode,
                        .decode_floor = step.decode_floor,
+                       .decode_context = step.decode_context,
+                       .flops = step.flops,
+                       .hbm_bytes = step.hbm_bytes,
                        .decode_sequences = static_cast<std::uint32_t>(step.decode_sequences),
+                       .running = static_cast<std::uint32_t>(step.running),
+                       .waiting_requests = static_cast<std::uint32_t>(step.waiting_requests),
+                       .kv_used_blocks = static_cast<std::uint32_t>(step.kv_used_blocks),
+                       .blocked = step.blocked,
                        .micro_batch = step.micro_batch,
                        .place = static_cast<std::uint32_t>(batch.size()),
                        .pieces = static_cast<std::uint32_t>(step.pieces.size()),
                        .first_piece = pieces_.size()});
   batch.push_back(number);
-  for (const ObservedPiece& piece : step.pieces)
+  for (const ObservedPiece& piece : step.pieces) {
+    log.steps.back().prefill_tokens += static_cast<std::uint32_t>(piece.chunk.new_tokens);
     pieces_.push_back({.request = piece.request,
                        .instance = step.instance,
                        .step = number,
@@ -33,6 +48,7 @@ void RunLog::step(const ObservedStep& step) {
                        .repeated = piece.repeated,
                        .in_vain = piece.in_vain,
                        .alone = piece.alone});
+  }
 }
 
 void RunLog::sequence(const ObservedEvent& event) {

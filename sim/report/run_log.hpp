@@ -17,7 +17,15 @@ struct LoggedStep {
   Duration waiting{};
   Duration decode{};
   Duration decode_floor{};
+  std::int64_t decode_context = 0;
+  Flops flops;
+  Bytes hbm_bytes;
   std::uint32_t decode_sequences = 0;
+  std::uint32_t prefill_tokens = 0;
+  std::uint32_t running = 0;
+  std::uint32_t waiting_requests = 0;
+  std::uint32_t kv_used_blocks = 0;
+  Blocked blocked = Blocked::nothing;
   std::uint32_t micro_batch = 0;
   std::uint32_t place = 0;  ///< Among the steps of its micro-batch.
   std::uint32_t pieces = 0;
@@ -64,6 +72,9 @@ struct InstanceLog {
   std::vector<LoggedDecision> decisions;
   std::vector<LoggedCrash> crashes;
   std::vector<std::vector<std::uint32_t>> micro_batches;  ///< Of each, its steps.
+
+  /// When a step did end: a crash cuts those short that are under way.
+  [[nodiscard]] TimePoint ended(std::size_t step) const;
 };
 
 /// Keeps what a run tells, for questions that are asked after it: about 100 bytes a step, 30 a

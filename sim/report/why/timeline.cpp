@@ -34,11 +34,9 @@ class CellWriter {
 std::vector<Cell> timeline(const InstanceLog& log) {
   std::vector<Cell> cells;
   CellWriter writer(log, cells);
-  auto crash = log.crashes.begin();
   for (std::uint32_t i = 0; i < log.steps.size(); ++i) {
     const LoggedStep& step = log.steps[i];
-    while (crash != log.crashes.end() && crash->steps <= i) ++crash;
-    const TimePoint end = crash == log.crashes.end() ? step.end : std::min(step.end, crash->from);
+    const TimePoint end = log.ended(i);
     writer.write(step.begin, no_step, false);
     writer.write(std::min(end, step.begin + step.host), i, true);
     writer.write(end, i, false);
