@@ -98,7 +98,10 @@ void Instance::observe_step(const Passage& passage, const DecodeShare& share) {
          .alone = std::min(passage.gpu, gpu_time({.decode_sequences = 0,
                                                   .decode_context = 0,
                                                   .chunks = {&piece.chunk, 1},
-                                                  .sampled = piece.last ? 1 : 0}))});
+                                                  .sampled = piece.last ? 1 : 0})),
+         .last = piece.last,
+         .repeated = piece.chunk.past_tokens < store_[piece.id].thrown_away,
+         .in_vain = store_[piece.id].abandoned});
   const hw::StepShape decodes = decode_shape();
   observer_->step({.instance = index_,
                    .micro_batch = deciding_,
@@ -242,6 +245,7 @@ void Instance::count_step(const Passage& passage) {
 
 void Instance::settle_queue() {
   const TimePoint now = simulation_.now();
+  if (observer_ != nullptr) observer_->decides(index_, now, blocked_);
   waited_[static_cast<std::size_t>(blocked_)] += now - decided_;
   for (auto i = static_cast<std::size_t>(known_); i < waiting_.size(); ++i) {
     Sequence& sequence = store_[waiting_[i]];

@@ -13,7 +13,10 @@ namespace tokenline {
 struct ObservedPiece {
   std::uint32_t request = 0;
   hw::Chunk chunk;
-  Duration alone{};  ///< GPU time of a step of this piece alone, at most that of the step.
+  Duration alone{};       ///< GPU time of a step of this piece alone, at most that of the step.
+  bool last = false;      ///< Completes its prompt: a token is emitted.
+  bool repeated = false;  ///< Begins with tokens that a preemption took: `recomputed`.
+  bool in_vain = false;   ///< Its client has given this attempt up.
 };
 
 /// A step that an instance has decided on, until it ends or a crash cuts it short.
@@ -70,6 +73,9 @@ class RunObserver {
   /// A step begins. The span of its pieces is valid during the call.
   virtual void step(const ObservedStep& step) = 0;
   virtual void sequence(const ObservedEvent& event) = 0;
+  /// A decision begins. Since the one before, requests in the queue that it knew of have waited for
+  /// `waited`.
+  virtual void decides(std::uint32_t /*instance*/, TimePoint /*when*/, Blocked /*waited*/) {}
   /// The instance crashes at `from`, which ends its steps, and is to serve again at `until`; a
   /// second crash while it is down replaces `until`.
   virtual void down(std::uint32_t instance, TimePoint from, TimePoint until) = 0;

@@ -20,8 +20,8 @@ namespace {
 namespace fs = std::filesystem;
 
 /// The files of a run directory.
-constexpr std::array<std::string_view, 4> written{"config.yaml", run_marker, "requests.csv",
-                                                  "band.json"};
+constexpr std::array<std::string_view, 6> written{"config.yaml", run_marker,  "requests.csv",
+                                                  "band.json",   "steps.csv", "trace.json"};
 
 /// Visits the data files that a resolved scenario names: each value, and the path it means. The
 /// reader takes a relative one from the folder of the file that names it, or of the scenario where
@@ -102,14 +102,6 @@ bool overwrites(const fs::path& output, const fs::path& input) {
   return false;
 }
 
-template <class Write>
-void write_stream(const std::string& path, const Write& write) {
-  std::ofstream out(path, std::ios::binary | std::ios::trunc);
-  if (out) write(out);
-  out.close();
-  if (!out) throw OutputError(fmt::format("{}: cannot be written", path));
-}
-
 }  // namespace
 
 void claim_directory(const std::string& directory, std::string_view marker) {
@@ -150,8 +142,15 @@ void refuse_inputs(const std::string& directory, const std::set<std::string>& in
                       fs::path(input).filename().string()));
 }
 
+void write_file(const std::string& path, const std::function<void(std::ostream&)>& write) {
+  std::ofstream out(path, std::ios::binary | std::ios::trunc);
+  if (out) write(out);
+  out.close();
+  if (!out) throw OutputError(fmt::format("{}: cannot be written", path));
+}
+
 void write_file(const std::string& path, std::string_view text) {
-  write_stream(path, [&](std::ostream& out) {
+  write_file(path, [&](std::ostream& out) {
     out.write(text.data(), static_cast<std::streamsize>(text.size()));
   });
 }
@@ -203,12 +202,14 @@ void write_run(const std::string& directory, const Scenario& scenario, const Run
   const fs::path folder(directory);
   write_file((folder / "config.yaml").string(), config::emit_yaml(rebased(scenario, directory)));
   write_file((folder / run_marker).string(), summary_json(summary));
-  write_stream((folder / "requests.csv").string(),
-               [&](std::ostream& out) { write_requests_csv(out, run); });
-  std::error_code trouble;
-  fs::remove(folder / "band.json", trouble);
-  if (trouble)
-    throw OutputError(fmt::format("{}: {}", (folder / "band.json").string(), trouble.message()));
+  write_file((folder / "requests.csv").string(),
+             [&](std::ostream& out) { write_requests_csv(out, run); });
+  for (const std::string_view optional : {"band.json", "steps.csv", "trace.json"}) {
+    std::error_code trouble;
+    fs::remove(folder / optional, trouble);
+    if (trouble)
+      throw OutputError(fmt::format("{}: {}", (folder / optional).string(), trouble.message()));
+  }
 }
 
 }  // namespace tokenline::report

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+#include <iosfwd>
 #include <set>
 #include <span>
 #include <stdexcept>
@@ -34,6 +36,8 @@ void refuse_inputs(const std::string& directory, const std::set<std::string>& in
 
 /// Writes a whole file. Throws OutputError.
 void write_file(const std::string& path, std::string_view text);
+/// The same for a file that `write` streams.
+void write_file(const std::string& path, const std::function<void(std::ostream&)>& write);
 
 /// A text and the file it goes to.
 struct OutputFile {
@@ -51,7 +55,8 @@ void write_files(std::span<const OutputFile> files);
 void refuse_to_overwrite(std::span<const std::string> outputs, std::span<const std::string> inputs);
 
 /// Writes config.yaml, summary.json and requests.csv into a claimed directory and removes
-/// band.json, which an earlier run may have left there. Throws OutputError. config.yaml is the
+/// band.json, steps.csv and trace.json, which an earlier run may have left there. Throws
+/// OutputError. config.yaml is the
 /// resolved scenario with its data files named relative to the directory, so that it can be run
 /// from there.
 void write_run(const std::string& directory, const Scenario& scenario, const RunResult& run,

@@ -34,6 +34,7 @@ struct Command {
 [[nodiscard]] std::string_view exit_codes();
 
 Outcome run_command(const std::vector<std::string>& words);
+Outcome why_command(const std::vector<std::string>& words);
 Outcome compare_command(const std::vector<std::string>& words);
 Outcome shrink_command(const std::vector<std::string>& words);
 Outcome incident_command(const std::vector<std::string>& words);

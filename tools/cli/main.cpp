@@ -22,8 +22,9 @@
 namespace tokenline::cli {
 
 std::span<const Command> commands() {
-  static constexpr std::array<Command, 10> all{
+  static constexpr std::array<Command, 11> all{
       {{"run", "simulate a scenario and report on it", run_command},
+       {"why", "explain the tail of a latency: what it is made of, and who caused it", why_command},
        {"compare", "simulate the variants of a study, rank them, check its claims",
         compare_command},
        {"shrink", "find the few requests with which a condition still holds", shrink_command},

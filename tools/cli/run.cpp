@@ -1,8 +1,16 @@
+#include <fmt/format.h>
+
+#include <ostream>
+
 #include "sim/base/check.hpp"
+#include "sim/config/reader.hpp"
 #include "sim/report/assertions.hpp"
 #include "sim/report/band.hpp"
 #include "sim/report/console.hpp"
 #include "sim/report/run_directory.hpp"
+#include "sim/report/run_log.hpp"
+#include "sim/report/steps_csv.hpp"
+#include "sim/report/trace_json.hpp"
 #include "tools/cli/arguments.hpp"
 #include "tools/cli/commands.hpp"
 
@@ -25,12 +33,60 @@ Usage usage() {
                    "calibration; print the smallest and largest of the headline metrics "
                    "(band.json).",
                    false},
+                  {"trace", "",
+                   "With --out: write trace.json, every step and request for Perfetto "
+                   "(ui.perfetto.dev).",
+                   false},
+                  {"trace-limit", "SIZE",
+                   "Leave out of it what happens after it has grown to this (100 MB).", false},
+                  {"steps", "", "With --out: write steps.csv, a row per step.", false},
                   {"quiet", "", "Print nothing but failures.", false}},
       .epilogue =
           "Quantities carry units (512 ms, 35/s, 80 GB); `tokenline describe scenario` "
           "lists every\nkey with its default. DIR must be new, empty or an earlier run's. "
           "Without --out nothing is\nwritten.\n" +
           std::string(exit_codes())};
+}
+
+/// What to write of the steps of a run.
+struct Observations {
+  bool trace = false;
+  bool steps = false;
+  std::int64_t trace_limit = 100'000'000;
+
+  [[nodiscard]] bool any() const { return trace || steps; }
+};
+
+Observations observations(const Arguments& arguments) {
+  Observations wanted{.trace = arguments.has("trace"), .steps = arguments.has("steps")};
+  if (wanted.any() && !arguments.has("out"))
+    throw UsageError("--trace and --steps write into the directory of --out: name one");
+  const auto limit = arguments.value("trace-limit");
+  if (!limit) return wanted;
+  if (!wanted.trace) throw UsageError("--trace-limit goes with --trace");
+  const auto size = config::parse_bytes(*limit);
+  if (!size || size->value() < 1e4 || size->value() > 1e12)
+    throw UsageError(
+        fmt::format("--trace-limit {}: expected a size from 10 kB to 1 TB, '100 MB'", *limit));
+  wanted.trace_limit = static_cast<std::int64_t>(size->value());
+  return wanted;
+}
+
+/// Writes them, and says where a trace ends before its run.
+std::string write_observations(const std::string& out, const Observations& wanted,
+                               const report::RunLog& log, const RunResult& run) {
+  if (wanted.steps)
+    report::write_file(out + "/steps.csv",
+                       [&](std::ostream& file) { report::write_steps_csv(file, log, run); });
+  if (!wanted.trace) return {};
+  report::TraceExtent extent;
+  report::write_file(out + "/trace.json", [&](std::ostream& file) {
+    extent = report::write_trace_json(file, log, run, wanted.trace_limit);
+  });
+  if (extent.complete) return {};
+  return fmt::format("trace.json has reached its limit: it ends at {:.6g} s of {:.6g} s\n",
+                     to_seconds(extent.until.time_since_epoch()).value(),
+                     to_seconds(run.end.time_since_epoch()).value());
 }
 
 /// The same scenario at one end of the calibration's error.
@@ -54,17 +110,21 @@ Outcome run_command(const std::vector<std::string>& words) {
   Scenario scenario = load_scenario(arguments->positional(), options);
   const auto conditions = report::read_conditions(scenario);
   const auto out = arguments->value("out");
+  const Observations wanted = observations(*arguments);
   if (out) {
     report::claim_directory(*out, report::run_marker);
     report::refuse_inputs(*out, report::input_files(scenario));
   }
 
-  const RunResult result = run(scenario, probes(scenario.observed));
+  report::RunLog log;
+  const RunResult result = 
+      run(scenario, probes(scenario.observed), wanted.any() ? &log : nullptr);
   report::Summary summary = report::summarize(scenario, result);
   summary.asserts = report::check(conditions, summary);
   if (out) report::write_run(*out, scenario, result, summary);
 
   Outcome outcome{success, report::console_text(summary)};
+  if (wanted.any()) outcome.output += write_observations(*out, wanted, log, result);
   if (arguments->has("band")) {
     const report::ErrorBand band =
         report::error_band(at_band(arguments->positional(), options, -1.0), summary,

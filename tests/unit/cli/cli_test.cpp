@@ -52,6 +52,27 @@ TEST_CASE("without --out nothing is written, with it a run directory is", "[cli]
           config::read_file(folder / "again/" + file));
 }
 
+TEST_CASE("--trace and --steps add files, change nothing, and leave with the next run", "[cli]") {
+  const Folder folder;
+  execute(folder, "run small.yaml --out plain");
+  const Ran ran = execute(folder, "run small.yaml --out seen --trace --steps");
+  CHECK(ran.exit_code == 0);
+  for (const char* file : {"config.yaml", "summary.json", "requests.csv"})
+    CHECK(config::read_file(folder / "plain/" + file) ==
+          config::read_file(folder / "seen/" + file));
+  const auto trace = nlohmann::json::parse(config::read_file(folder / "seen/trace.json"));
+  CHECK(trace["otherData"]["complete"] == true);
+  CHECK(config::read_file(folder / "seen/steps.csv").starts_with("instance,micro_batch,begin_s,"));
+  const Ran cut = execute(folder, "run small.yaml --out seen --trace --trace-limit 10kB");
+  CHECK_THAT(cut.out, Contains("trace.json has reached its limit: it ends at "));
+  CHECK_FALSE(std::filesystem::exists(folder / "seen/steps.csv"));
+  execute(folder, "run small.yaml --out seen");
+  CHECK_FALSE(std::filesystem::exists(folder / "seen/trace.json"));
+  for (const char* words :
+       {"--trace", "--steps", "--out x --trace-limit 1MB", "--out x --trace --trace-limit 100"})
+    CHECK(execute(folder, std::string("run small.yaml ") + words).exit_code == 2);
+}
+
 TEST_CASE("a failed assert is exit code 1, with the value", "[cli]") {
   const Ran ran = execute(Folder(), "run failing.yaml --quiet");
   CHECK(ran.exit_code == 1);
