@@ -39,13 +39,17 @@ std::vector<std::string> claim_directories(const std::string& out, const Study& 
   return names;
 }
 
-VariantResult run_variant(Variant& variant, const std::string* directory) {
+VariantResult run_variant(Variant& variant, const std::string* directory, bool report) {
   const RunResult result = run(variant.scenario);
   VariantResult finished{.name = variant.name,
                          .note = variant.note,
                          .ranked = variant.ranked,
                          .summary = summarize(variant.scenario, result)};
   finished.summary.asserts = check(variant.conditions, finished.summary);
+  if (report) {
+    finished.curves = latency_curves(result);
+    finished.ledgers = ledger_bands(result);
+  }
   if (directory != nullptr) write_run(*directory, variant.scenario, result, finished.summary);
   return finished;
 }
@@ -144,17 +148,19 @@ Comparison compare(Study& study, const ComparisonOptions& options) {
   comparison.plan = study.plan;
   comparison.variants.resize(study.variants.size());
   for_each_index(study.variants.size(), options.threads, [&](std::size_t i) {
-    comparison.variants[i] =
-        run_variant(study.variants[i], directories.empty() ? nullptr : &directories[i]);
+    comparison.variants[i] = run_variant(
+        study.variants[i], directories.empty() ? nullptr : &directories[i], options.report);
   });
   for (const Claim& claim : study.plan.claims)
     comparison.claims.push_back(judge(claim, comparison.variants[claim.variant]));
   comparison.ranking = rank(study.plan, comparison.variants);
   for (std::size_t i = 0; i < comparison.variants.size(); ++i)
     if (!comparison.variants[i].ranked) comparison.unranked.push_back(i);
-  if (options.out)
+  if (options.out) {
     write_file((std::filesystem::path(*options.out) / comparison_marker).string(),
                comparison_json(comparison));
+    remove_stale_report(*options.out);
+  }
   return comparison;
 }
 

@@ -1,7 +1,11 @@
+#include <algorithm>
+#include <iterator>
+
 #include "sim/base/check.hpp"
 #include "sim/report/assertions.hpp"
 #include "sim/report/band.hpp"
 #include "sim/report/console.hpp"
+#include "sim/report/html_report.hpp"
 #include "sim/report/run_directory.hpp"
 #include "tools/cli/arguments.hpp"
 #include "tools/cli/commands.hpp"
@@ -20,6 +24,8 @@ Usage usage() {
                    true},
                   {"seed", "N", "Seed of every random draw; the same as --set seed=N.", false},
                   {"out", "DIR", "Write config.yaml, summary.json and requests.csv there.", false},
+                  {"report", "FILE",
+                   "Write everything as one HTML page, which opens without a network.", false},
                   {"band", "",
                    "Run also with every price lower and higher by the median error of its "
                    "calibration; print the smallest and largest of the headline metrics "
@@ -44,6 +50,18 @@ report::Summary at_band(const std::string& path, ScenarioOptions options, double
   return summary;
 }
 
+/// The page must be neither an input nor one of the files in `--out`.
+void check_page(const std::string& page, const std::optional<std::string>& out,
+                const Scenario& scenario) {
+  const std::set<std::string> data = report::input_files(scenario);
+  std::vector<std::string> inputs(data.begin(), data.end());
+  inputs.push_back(scenario.file);
+  std::vector<std::string> outputs{page};
+  report::refuse_to_overwrite(outputs, inputs);
+  if (out) std::ranges::copy(report::run_files(*out), std::back_inserter(outputs));
+  report::refuse_to_overwrite(outputs, {});
+}
+
 }  // namespace
 
 Outcome run_command(const std::vector<std::string>& words) {
@@ -59,10 +77,18 @@ Outcome run_command(const std::vector<std::string>& words) {
     report::refuse_inputs(*out, report::input_files(scenario));
   }
 
-  const RunResult result = run(scenario);
+  const auto page = arguments->value("report");
+  if (page) check_page(*page, out, scenario);
+
+  report::Timeline timeline;
+  const RunResult result = run(scenario, {}, page ? &timeline : nullptr);
   report::Summary summary = report::summarize(scenario, result);
   summary.asserts = report::check(conditions, summary);
   if (out) report::write_run(*out, scenario, result, summary);
+  if (page) {
+    timeline.finish(result);
+    report::write_file(*page, report::run_report(scenario, result, summary, timeline));
+  }
 
   Outcome outcome{success, report::console_text(summary)};
   if (arguments->has("band")) {
