@@ -129,13 +129,15 @@ std::optional<TailInterval> tail_interval(const RunResult& run) {
     tail.arrivals.push_back(records[ids[i]].arrival);
   std::ranges::sort(tail.arrivals);
   const std::size_t held = (9 * tail.arrivals.size() + 9) / 10;
-  tail.from = tail.arrivals.front();
-  tail.to = tail.arrivals[held - 1];
-  for (std::size_t i = 1; i + held <= tail.arrivals.size(); ++i)
-    if (tail.arrivals[i + held - 1] - tail.arrivals[i] < tail.to - tail.from) {
-      tail.from = tail.arrivals[i];
-      tail.to = tail.arrivals[i + held - 1];
-    }
+  Duration shortest = Duration::max();
+  for (std::size_t i = 0; i + held <= tail.arrivals.size(); ++i) {
+    const TimePoint from = tail.arrivals[i];
+    const TimePoint to = tail.arrivals[i + held - 1];
+    if (to - from >= shortest) continue;
+    shortest = to - from;
+    tail.from = from;
+    tail.to = to;
+  }
   return tail;
 }
 

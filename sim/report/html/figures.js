@@ -278,7 +278,7 @@ function config_section(data) {
           {head: "key", text: true},
           {head: "value", text: true, wide: true},
           {head: "from", text: true},
-          {head: "place", text: true, wide: true},
+          {head: "place", text: true},
         ],
         data.scenario.config
           .filter(([, , from]) => shown.has(from))

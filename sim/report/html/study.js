@@ -206,9 +206,12 @@ function study_ledger(variants, first) {
   );
 }
 
-function study_curves(variants, first) {
-  const state = {class: first, metric: "ttft"},
-    hidden = new Set(variants.map((_, i) => i).filter((i) => i >= 6 && i !== variants.length - 1));
+/** `reference`: the first variant of the study, drawn from the start like the first six. */
+function study_curves(variants, first, reference) {
+  const state = {class: first, metric: "ttft"};
+  const hidden = new Set(
+    variants.map((_, i) => i).filter((i) => i >= 6 && variants[i].name !== reference),
+  );
   const place = element("div");
   const shown = () =>
     variants
@@ -311,6 +314,6 @@ function study_sections(data) {
     claims_section(data.comparison),
     ranking_section(data.comparison),
     study_ledger(variants, first),
-    study_curves(variants, first),
+    study_curves(variants, first, data.comparison.variants[0].name),
   ].filter(Boolean);
 }

@@ -5,6 +5,8 @@
 #include <catch2/catch.hpp>
 #include <string>
 
+#include "sim/report/summary.hpp"
+
 using namespace tokenline;
 using namespace tokenline::report;
 
@@ -76,6 +78,17 @@ TEST_CASE("every step is under the roofline of a replica once", "[report]") {
     CHECK(sum.flops.value() == Approx(stats.flops.value()));
     CHECK(sum.gpu_s == Approx(to_seconds(stats.gpu).value()));
   }
+}
+
+TEST_CASE("no step is above the roofline of its GPU", "[report]") {
+  const Scenario scenario = busy();
+  const ReplicaHardware hardware = hardware_of(scenario, "replica");
+  const Observed seen = observe(busy());
+  for (const Lane& lane : seen.timeline.lanes())
+    for (const auto& [key, cell] : lane.roofline) {
+      CHECK(cell.flops.value() <= hardware.peak_16bit.value() * cell.gpu_s);
+      CHECK(cell.hbm_bytes.value() <= hardware.bandwidth.value() * cell.gpu_s);
+    }
 }
 
 TEST_CASE("coarser bins keep integrals and extremes", "[report]") {
