@@ -30,6 +30,11 @@ function number(value) {
   });
 }
 
+/** What an axis needs of a number. */
+function short(value) {
+  return Number(value.toPrecision(3)).toLocaleString("en-US", {maximumSignificantDigits: 3});
+}
+
 /** Milliseconds in the unit that reads best: "37 ms", "28.1 s". */
 function duration(ms) {
   if (ms === null || ms === undefined) return "-";
@@ -81,7 +86,11 @@ function table(caption, columns, rows) {
   const head = columns.map((c) => element("th", {scope: "col", class: c.text && "text"}, c.head));
   const body = rows.map((row) =>
     row.note
-      ? element("tr", {class: "note"}, element("td", {colspan: columns.length}, row.note))
+      ? element(
+          "tr",
+          {class: "note"},
+          element("td", {colspan: columns.length}, element("div", {}, row.note)),
+        )
       : element(
           "tr",
           {},

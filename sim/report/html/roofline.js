@@ -24,7 +24,7 @@ function roofline(instance) {
     kind: "log",
     lo: Math.min(...xs) / 1.5,
     hi: Math.max(Math.max(...xs) * 1.5, (2 * roof) / bandwidth),
-    show: number,
+    show: short,
     label: "arithmetic intensity, FLOP per byte of HBM",
   };
   const y = {

@@ -64,7 +64,7 @@ function panel(
   shared,
   title,
   series,
-  {kind = "linear", show = number, hi = null, bottom = false, read},
+  {kind = "linear", show = short, hi = null, bottom = false, read},
 ) {
   const values = series.flatMap((s) =>
     s.kind === "bars" ? s.points.map((p) => p[2]) : s.points.flatMap((p) => p.slice(1)),
