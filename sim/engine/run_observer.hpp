@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "hwmodels/step_cost.hpp"
 #include "sim/base/time.hpp"
@@ -79,6 +80,31 @@ class RunObserver {
   /// The instance crashes at `from`, which ends its steps, and is to serve again at `until`; a
   /// second crash while it is down replaces `until`.
   virtual void down(std::uint32_t instance, TimePoint from, TimePoint until) = 0;
+};
+
+/// Several observers as one.
+class RunObservers final : public RunObserver {
+ public:
+  /// It must outlive the run.
+  void add(RunObserver& observer) { all_.push_back(&observer); }
+  /// This for run(), or null without any.
+  [[nodiscard]] RunObserver* if_any() { return all_.empty() ? nullptr : this; }
+
+  void step(const ObservedStep& step) override {
+    for (RunObserver* one : all_) one->step(step);
+  }
+  void sequence(const ObservedEvent& event) override {
+    for (RunObserver* one : all_) one->sequence(event);
+  }
+  void decides(std::uint32_t instance, TimePoint when, Blocked waited) override {
+    for (RunObserver* one : all_) one->decides(instance, when, waited);
+  }
+  void down(std::uint32_t instance, TimePoint from, TimePoint until) override {
+    for (RunObserver* one : all_) one->down(instance, from, until);
+  }
+
+ private:
+  std::vector<RunObserver*> all_;
 };
 
 }  // namespace tokenline

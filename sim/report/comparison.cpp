@@ -41,13 +41,17 @@ std::vector<std::string> claim_directories(const std::string& out, const Study& 
   return names;
 }
 
-VariantResult run_variant(Variant& variant, const std::string* directory) {
+VariantResult run_variant(Variant& variant, const std::string* directory, bool report) {
   const RunResult result = run(variant.scenario, probes(variant.scenario.observed));
   VariantResult finished{.name = variant.name,
                          .note = variant.note,
                          .ranked = variant.ranked,
                          .summary = summarize(variant.scenario, result)};
   finished.summary.asserts = check(variant.conditions, finished.summary);
+  if (report) {
+    finished.curves = latency_curves(result);
+    finished.ledgers = ledger_bands(result);
+  }
   if (directory != nullptr) write_run(*directory, variant.scenario, result, finished.summary);
   return finished;
 }
@@ -64,8 +68,8 @@ void run_variants(Study& study, const ComparisonOptions& options,
                   const std::vector<std::string>& directories, Comparison& comparison) {
   comparison.variants.resize(study.variants.size());
   for_each_index(study.variants.size(), options.threads, [&](std::size_t i) {
-    comparison.variants[i] =
-        run_variant(study.variants[i], directories.empty() ? nullptr : &directories[i]);
+    comparison.variants[i] = run_variant(
+        study.variants[i], directories.empty() ? nullptr : &directories[i], options.report);
   });
   for (const Claim& claim : study.plan.claims)
     comparison.claims.push_back(judge(claim, comparison.variants[claim.variant]));
@@ -175,9 +179,11 @@ Comparison compare(Study& study, const ComparisonOptions& options) {
                  [&](std::size_t i) { comparison.observed[i] = replay(study.observed[i]); });
   comparison.refused = !options.ignore_fidelity && !comparison.faithful();
   if (!comparison.refused) run_variants(study, options, directories, comparison);
-  if (options.out)
+  if (options.out) {
     write_file((std::filesystem::path(*options.out) / comparison_marker).string(),
                comparison_json(comparison));
+    remove_stale_report(*options.out);
+  }
   return comparison;
 }
 

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "sim/report/latency_curves.hpp"
+#include "sim/report/ledger_bands.hpp"
 #include "sim/report/study.hpp"
 
 namespace tokenline::report {
@@ -16,6 +18,8 @@ struct VariantResult {
   std::string note;
   bool ranked = true;
   Summary summary;
+  std::vector<ClassCurves> curves = {};   ///< With ComparisonOptions::report, else empty.
+  std::vector<ClassLedger> ledgers = {};  ///< Likewise.
 
   /// A metric of it; without a value where its scenario has no such class.
   [[nodiscard]] Figure figure(const std::string& metric) const;
@@ -64,6 +68,8 @@ struct ComparisonOptions {
   bool ignore_fidelity = false;
   /// Where to write compare.json and a run directory per variant, if anywhere.
   std::optional<std::string> out;
+  /// Keep what comparison_report() shows of each variant.
+  bool report = false;
 };
 
 /// Runs every variant of a study; its traffic is used up. The result and all files are the same for

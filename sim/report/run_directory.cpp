@@ -79,6 +79,20 @@ bool is_ours(const fs::path& file) {
   return begin.starts_with("{\"tokenline\":");
 }
 
+/// Whether a file begins as every page of `--report` does.
+bool is_our_page(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  std::string begin(512, '\0');
+  in.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+  return begin.find("<meta name=\"generator\" content=\"tokenline\">") != std::string::npos;
+}
+
+void remove_file(const fs::path& path) {
+  std::error_code trouble;
+  fs::remove(path, trouble);
+  if (trouble) throw OutputError(fmt::format("{}: {}", path.string(), trouble.message()));
+}
+
 /// Whether two paths lead to one file; for files not there yet, whether they would.
 bool same_file(const fs::path& a, const fs::path& b) {
   std::error_code ignored;
@@ -140,6 +154,18 @@ void refuse_inputs(const std::string& directory, const std::set<std::string>& in
       throw OutputError(
           fmt::format("{}: holds '{}', which the scenario reads: results go elsewhere", directory,
                       fs::path(input).filename().string()));
+}
+
+std::vector<std::string> run_files(const std::string& directory) {
+  std::vector<std::string> files;
+  for (const std::string_view name : written)
+    files.push_back((fs::path(directory) / name).string());
+  return files;
+}
+
+void remove_stale_report(const std::string& directory) {
+  const fs::path page = fs::path(directory) / "report.html";
+  if (is_our_page(page)) remove_file(page);
 }
 
 void write_file(const std::string& path, const std::function<void(std::ostream&)>& write) {
@@ -204,12 +230,9 @@ void write_run(const std::string& directory, const Scenario& scenario, const Run
   write_file((folder / run_marker).string(), summary_json(summary));
   write_file((folder / "requests.csv").string(),
              [&](std::ostream& out) { write_requests_csv(out, run); });
-  for (const std::string_view optional : {"band.json", "steps.csv", "trace.json"}) {
-    std::error_code trouble;
-    fs::remove(folder / optional, trouble);
-    if (trouble)
-      throw OutputError(fmt::format("{}: {}", (folder / optional).string(), trouble.message()));
-  }
+  for (const std::string_view optional : {"band.json", "steps.csv", "trace.json"})
+    remove_file(folder / optional);
+  remove_stale_report(directory);
 }
 
 }  // namespace tokenline::report

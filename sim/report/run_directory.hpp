@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "sim/report/summary.hpp"
 
@@ -34,6 +35,13 @@ void claim_directory(const std::string& directory, std::string_view marker);
 /// run writes there is a link to it: results could overwrite it.
 void refuse_inputs(const std::string& directory, const std::set<std::string>& inputs);
 
+/// The files that a run may write into a directory.
+[[nodiscard]] std::vector<std::string> run_files(const std::string& directory);
+
+/// Removes the report.html that an earlier run or study may have left there; any other file of that
+/// name stays. Throws OutputError.
+void remove_stale_report(const std::string& directory);
+
 /// Writes a whole file. Throws OutputError.
 void write_file(const std::string& path, std::string_view text);
 /// The same for a file that `write` streams.
@@ -54,10 +62,10 @@ void write_files(std::span<const OutputFile> files);
 /// identity: links are seen through. An input that is not there is none.
 void refuse_to_overwrite(std::span<const std::string> outputs, std::span<const std::string> inputs);
 
-/// Writes config.yaml, summary.json and requests.csv into a claimed directory and removes
-/// band.json, steps.csv and trace.json, which an earlier run may have left there. Throws
-/// OutputError. config.yaml is the
-/// resolved scenario with its data files named relative to the directory, so that it can be run
+/// Writes config.yaml, summary.json and requests.csv into a claimed directory and removes band.json,
+/// steps.csv, trace.json and report.html, which an earlier run may have left there. Throws
+/// OutputError. config.yaml is the resolved scenario with its data files named relative to the
+/// directory, so that it can be run
 /// from there.
 void write_run(const std::string& directory, const Scenario& scenario, const RunResult& run,
                const Summary& summary);

@@ -58,15 +58,9 @@ ReplicaHardware hardware(const hw::ReplicaCost& cost, const EngineConfig& engine
           .bandwidth = gpu.bandwidth,
           .memory = memory.capacity,
           .pool_block_size = engine.pool_block_size(),
-          .kv_bytes_per_token = memory.block / static_cast<double>(engine.pool_block_size())};
-}
-
-/// Of the replicas of a pool; of all where there are no pools.
-ReplicaHardware hardware_of(const Scenario& scenario, std::string_view pool) {
-  const auto found = std::ranges::find(scenario.pools, pool, &Pool::name);
-  if (found == scenario.pools.end())
-    return hardware(*scenario.cost, scenario.engine, scenario.memory);
-  return hardware(*found->cost, found->engine, found->memory);
+          .kv_bytes_per_token = memory.block / static_cast<double>(engine.pool_block_size()),
+          .peak_8bit = gpu.peak_8bit,
+          .stages = static_cast<std::int64_t>(cost.stages())};
 }
 
 /// "h100_sxm", or those of all pools, each once.
@@ -115,6 +109,13 @@ void add_tiers(Figures& figures, const InstanceResult& instance, const ReplicaHa
 }
 
 }  // namespace
+
+ReplicaHardware hardware_of(const Scenario& scenario, std::string_view pool) {
+  const auto found = std::ranges::find(scenario.pools, pool, &Pool::name);
+  if (found == scenario.pools.end())
+    return hardware(*scenario.cost, scenario.engine, scenario.memory);
+  return hardware(*found->cost, found->engine, found->memory);
+}
 
 InstanceSummary summarize_instance(const InstanceResult& instance,
                                    const ReplicaHardware& hardware) {

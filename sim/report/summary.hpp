@@ -39,7 +39,12 @@ struct ReplicaHardware {
   Bytes memory;
   std::int64_t pool_block_size = 1;  ///< Tokens of a block of the replica's KV pool.
   Bytes kv_bytes_per_token;          ///< On one GPU.
+  FlopsPerSecond peak_8bit = {};     ///< Zero where there is none.
+  std::int64_t stages = 1;           ///< Of the pipeline.
 };
+
+/// Of the replicas of a pool; of all where there are no pools.
+[[nodiscard]] ReplicaHardware hardware_of(const Scenario& scenario, std::string_view pool);
 
 [[nodiscard]] InstanceSummary summarize_instance(const InstanceResult& instance,
                                                  const ReplicaHardware& hardware);

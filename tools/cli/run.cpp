@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <ostream>
 
 #include "sim/base/check.hpp"
@@ -7,6 +9,7 @@
 #include "sim/report/assertions.hpp"
 #include "sim/report/band.hpp"
 #include "sim/report/console.hpp"
+#include "sim/report/html_report.hpp"
 #include "sim/report/run_directory.hpp"
 #include "sim/report/run_log.hpp"
 #include "sim/report/steps_csv.hpp"
@@ -28,6 +31,8 @@ Usage usage() {
                    true},
                   {"seed", "N", "Seed of every random draw; the same as --set seed=N.", false},
                   {"out", "DIR", "Write config.yaml, summary.json and requests.csv there.", false},
+                  {"report", "FILE",
+                   "Write everything as one HTML page, which opens without a network.", false},
                   {"band", "",
                    "Run also with every price lower and higher by the median error of its "
                    "calibration; print the smallest and largest of the headline metrics "
@@ -100,6 +105,18 @@ report::Summary at_band(const std::string& path, ScenarioOptions options, double
   return summary;
 }
 
+/// The page must be neither an input nor one of the files in `--out`.
+void check_page(const std::string& page, const std::optional<std::string>& out,
+                const Scenario& scenario) {
+  const std::set<std::string> data = report::input_files(scenario);
+  std::vector<std::string> inputs(data.begin(), data.end());
+  inputs.push_back(scenario.file);
+  std::vector<std::string> outputs{page};
+  report::refuse_to_overwrite(outputs, inputs);
+  if (out) std::ranges::copy(report::run_files(*out), std::back_inserter(outputs));
+  report::refuse_to_overwrite(outputs, {});
+}
+
 }  // namespace
 
 Outcome run_command(const std::vector<std::string>& words) {
@@ -116,12 +133,22 @@ Outcome run_command(const std::vector<std::string>& words) {
     report::refuse_inputs(*out, report::input_files(scenario));
   }
 
+  const auto page = arguments->value("report");
+  if (page) check_page(*page, out, scenario);
+
   report::RunLog log;
-  const RunResult result = 
-      run(scenario, probes(scenario.observed), wanted.any() ? &log : nullptr);
+  report::Timeline timeline;
+  RunObservers observers;
+  if (wanted.any()) observers.add(log);
+  if (page) observers.add(timeline);
+  const RunResult result = run(scenario, probes(scenario.observed), observers.if_any());
   report::Summary summary = report::summarize(scenario, result);
   summary.asserts = report::check(conditions, summary);
   if (out) report::write_run(*out, scenario, result, summary);
+  if (page) {
+    timeline.finish(result);
+    report::write_file(*page, report::run_report(scenario, result, summary, timeline));
+  }
 
   Outcome outcome{success, report::console_text(summary)};
   if (wanted.any()) outcome.output += write_observations(*out, wanted, log, result);

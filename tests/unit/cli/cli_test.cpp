@@ -79,6 +79,20 @@ TEST_CASE("a failed assert is exit code 1, with the value", "[cli]") {
   CHECK_THAT(ran.out, Contains("assert failed: all.p99_ttft_ms < 0.001 (it is "));
 }
 
+TEST_CASE("a page is written where --report says, and changes nothing else", "[cli]") {
+  const Folder folder;
+  const Ran plain = execute(folder, "run small.yaml --out a");
+  const Ran paged = execute(folder, "run small.yaml --out b --report b/report.html");
+  CHECK(paged.exit_code == 0);
+  CHECK(paged.out == plain.out);
+  for (const char* file : {"config.yaml", "summary.json", "requests.csv"})
+    CHECK(config::read_file(folder / "a/" + file) == config::read_file(folder / "b/" + file));
+  CHECK(config::read_file(folder / "b/report.html").starts_with("<!doctype html>"));
+  CHECK(execute(folder, "compare study.yaml --threads 1 --report one.html").exit_code == 0);
+  CHECK(execute(folder, "compare study.yaml --threads 2 --report two.html").exit_code == 0);
+  CHECK(config::read_file(folder / "one.html") == config::read_file(folder / "two.html"));
+}
+
 TEST_CASE("the option --seed is --set seed, and overrides apply in order", "[cli]") {
   const Folder folder;
   execute(folder, "run small.yaml --seed 7 --out a");
@@ -106,6 +120,12 @@ TEST_CASE("mistakes of files and options are exit code 2 and located", "[cli]") 
   refuses("run small.yaml more", "unexpected argument 'more'");
   refuses("run small.yaml --out .", "not overwriting");
   refuses("run small.yaml --out /proc/nowhere/x", "/proc/nowhere/x");
+  refuses("run small.yaml --report small.yaml", "would overwrite an input");
+  refuses("run small.yaml --out r --report r/summary.json", "two results would go to one file");
+  refuses("run small.yaml --report nowhere/r.html", "nowhere/r.html: cannot be written");
+  refuses("run small.yaml --report ''", "empty name");
+  refuses("compare study.yaml --report small.yaml", "would overwrite an input");
+  refuses("compare study.yaml --report study.yaml", "would overwrite an input");
   refuses("comparee study.yaml", "did you mean 'compare'?");
   refuses("compare study.yaml --threads 0", "1 to 1024");
   refuses("", "no command is given");

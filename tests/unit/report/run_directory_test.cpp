@@ -5,6 +5,7 @@
 #include <fstream>
 #include <string>
 
+#include "sim/report/html_report.hpp"
 #include "tests/support/scratch.hpp"
 #include "tests/unit/report/builders.hpp"
 
@@ -148,6 +149,21 @@ TEST_CASE("a new run removes the band of the run before", "[report]") {
   Scenario again = parse_scenario("small.yaml", std::string(small_scenario));
   run_into(scratch / "a", again);
   CHECK_FALSE(fs::exists(scratch / "a/band.json"));
+}
+
+TEST_CASE("a new run removes the page of the run before, and no other", "[report]") {
+  const Scratch scratch;
+  const std::string page = scratch / "a/report.html";
+  Scenario scenario = parse_scenario("small.yaml", std::string(small_scenario));
+  run_into(scratch / "a", scenario);
+  write_file(page, "<!doctype html>somebody's own");
+  Scenario again = parse_scenario("small.yaml", std::string(small_scenario));
+  run_into(scratch / "a", again);
+  CHECK(fs::exists(page));
+  write_file(page, report_page("{}"));
+  Scenario last = parse_scenario("small.yaml", std::string(small_scenario));
+  run_into(scratch / "a", last);
+  CHECK_FALSE(fs::exists(page));
 }
 
 TEST_CASE("of several files all are written or none", "[report]") {
