@@ -35,6 +35,7 @@ struct Command {
 
 Outcome run_command(const std::vector<std::string>& words);
 Outcome compare_command(const std::vector<std::string>& words);
+Outcome advise_command(const std::vector<std::string>& words);
 Outcome list_command(const std::vector<std::string>& words);
 Outcome describe_command(const std::vector<std::string>& words);
 Outcome calibrate_command(const std::vector<std::string>& words);

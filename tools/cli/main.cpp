@@ -22,10 +22,12 @@
 namespace tokenline::cli {
 
 std::span<const Command> commands() {
-  static constexpr std::array<Command, 6> all{
+  static constexpr std::array<Command, 7> all{
       {{"run", "simulate a scenario and report on it", run_command},
        {"compare", "simulate the variants of a study, rank them, check its claims",
         compare_command},
+       {"advise", "hold ten production rules against a scenario, with what following them gives",
+        advise_command},
        {"list", "list the models, GPUs, networks, policies or engines that are built in",
         list_command},
        {"describe", "explain one of them, or the keys of a scenario or study", describe_command},
