@@ -93,8 +93,8 @@ std::string limit_text(std::string_view steps, const PhaseTime& phase, Seconds a
                      limits ? "limit" : "nearer limit");
 }
 
-/// What the server scenario of MLPerf Inference asks of Llama-2-70B (loadgen/mlperf.conf): a stand-in
-/// where the service has not said what it promises.
+/// What the server scenario of MLPerf Inference asks of Llama-2-70B (loadgen/mlperf.conf): a
+/// stand-in where the service has not said what it promises.
 constexpr std::string_view stand_in_ttft = "2 s";
 constexpr std::string_view stand_in_tpot = "200 ms";
 
