@@ -129,22 +129,25 @@ std::optional<SpeculationConfig> read_speculation(Reader& root,
       {"speculation", "Speculative decoding: drafts of several tokens, verified in one pass."});
   if (!section) return {};
   SpeculationConfig config;
-  const std::vector<std::string> methods{"draft_model", "ngram", "mtp"};
+  const std::vector<std::string> methods{"draft_model", "ngram", "mtp", "none"};
   const std::string method = section->word(
       {"method",
        "draft_model: a smaller model; ngram: repetitions in the request, found by the host; mtp: a "
-       "prediction layer of the model."},
+       "prediction layer of the model; none: nothing is drafted, as without the section."},
       methods);
+  const bool drafts = method != "none";
   config.tokens = section->integer({"num_speculative_tokens", "Draft tokens of a pass."}, {1, 64});
   config.acceptance = read_acceptance(*section, config.tokens, classes);
   config.breaker = read_breaker(*section);
   config.method = method == "ngram" ? DraftMethod::ngram
                   : method == "mtp" ? DraftMethod::mtp
                                     : DraftMethod::draft_model;
-  section->alternative("method: draft_model", method == "draft_model" && section->has("method"),
+  const bool model_drafts = method == "draft_model" && section->has("method");
+  section->alternative("method: draft_model", model_drafts || (!drafts && section->has("draft")),
                        [&] { config.draft = read_draft(*section); });
   if (config.method == DraftMethod::mtp && model) config.draft = prediction_layer(*model, 1);
   section->finish();
+  if (!drafts) return {};
   return config;
 }
 

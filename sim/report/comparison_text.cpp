@@ -15,22 +15,6 @@ namespace {
 
 constexpr std::size_t page_width = 100;
 
-/// "p99_ttft_ms" as "P99 TTFT"; the unit and "throughput" (which the unit says) are left out.
-std::string heading(std::string_view key) {
-  constexpr std::array<std::string_view, 9> short_forms{"ttft", "tpot", "itl", "e2el", "kv",
-                                                        "hbm",  "p90",  "p95", "p99"};
-  std::istringstream words{std::string(key)};
-  std::string out;
-  for (std::string word; std::getline(words, word, '_');) {
-    if (word == "ms" || word == "s" || word == "fraction" || word == "throughput") continue;
-    if (std::ranges::find(short_forms, word) != short_forms.end())
-      std::ranges::transform(word, word.begin(),
-                             [](char c) { return c >= 'a' ? static_cast<char>(c - 32) : c; });
-    out += (out.empty() ? "" : " ") + word;
-  }
-  return out;
-}
-
 std::string unit_line(std::string_view key) {
   return std::string(key.ends_with("_fraction") ? "fraction" : unit_of(key));
 }
@@ -101,12 +85,12 @@ std::string variants_table(const Comparison& comparison, const std::vector<std::
       {{"", ""}, {"", ""}, {numbered ? "#" : "", "variant"}}};
   for (const std::string& column : plan.columns) {
     head[0].emplace_back(scope_of(column));
-    head[1].push_back(heading(key_of(column)));
+    head[1].push_back(heading_of(key_of(column)));
     head[2].push_back(unit_line(key_of(column)));
   }
   if (plan.rank_by) {
     head[0].emplace_back(scope_of(*plan.rank_by));
-    head[1].push_back(heading(key_of(*plan.rank_by)));
+    head[1].push_back(heading_of(key_of(*plan.rank_by)));
     head[2].emplace_back("x first");
   }
   for (auto& line : head) table.row(std::move(line));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <sstream>
 #include <utility>
 
 #include "sim/base/check.hpp"
@@ -42,6 +43,21 @@ std::string figure_text(std::optional<double> value, bool whole) {
   if (*value == 0.0) return "0";
   const int magnitude = static_cast<int>(std::floor(std::log10(std::abs(*value))));
   return fmt::format("{:.{}f}", *value, std::clamp(3 - magnitude, 0, 9));
+}
+
+std::string heading_of(std::string_view key) {
+  constexpr std::array<std::string_view, 9> short_forms{"ttft", "tpot", "itl", "e2el", "kv",
+                                                        "hbm",  "p90",  "p95", "p99"};
+  std::istringstream words{std::string(key)};
+  std::string out;
+  for (std::string word; std::getline(words, word, '_');) {
+    if (word == "ms" || word == "s" || word == "fraction" || word == "throughput") continue;
+    if (std::ranges::find(short_forms, word) != short_forms.end())
+      std::ranges::transform(word, word.begin(),
+                             [](char c) { return c >= 'a' ? static_cast<char>(c - 32) : c; });
+    out += (out.empty() ? "" : " ") + word;
+  }
+  return out;
 }
 
 std::string_view unit_of(std::string_view key) {

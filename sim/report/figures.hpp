@@ -46,6 +46,10 @@ class Figures {
 /// "-" where there is no value.
 [[nodiscard]] std::string figure_text(std::optional<double> value, bool whole = false);
 
+/// "p99_ttft_ms" as "P99 TTFT", the head of a column; the unit and "throughput" (which the unit
+/// says) are left out.
+[[nodiscard]] std::string heading_of(std::string_view key);
+
 /// The unit that a serialized name ends in or implies ("ms", "tok/s"); empty for plain numbers.
 [[nodiscard]] std::string_view unit_of(std::string_view key);
 

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include "sim/report/advice.hpp"
+#include "sim/report/parallel.hpp"
 #include "tests/scenario/support.hpp"
 
 using namespace tokenline;
@@ -95,4 +97,19 @@ TEST_CASE("eight GPUs hold one key-value head each with eight heads or with one"
   const Ran grouped = run_file(incident);
   const Ran single = run_file(incident, {"model=llama-2-70b-mqa.json"});
   CHECK(difference(single.requests_csv, grouped.requests_csv) == "");
+}
+
+TEST_CASE("of ten rules the incident breaks that of chunks, whose sizes cost it first tokens",
+          "[incident]") {
+  const report::Advice advice = report::advise(source(incident), {}, report::hardware_threads());
+  std::vector<std::string_view> broken;
+  for (const report::Finding& finding : advice.findings)
+    if (finding.judgement.verdict == report::Verdict::broken) broken.push_back(finding.rule->name);
+  // PDFs have no targets. Speculation and pools are not there to be judged.
+  CHECK(broken == std::vector<std::string_view>{"chunked_prefill", "targets"});
+  for (const report::Remedy& chunks : advice.findings[4].remedies) {
+    INFO(chunks.proposal.name);
+    CHECK(std::ranges::count(chunks.effect.better, "p99_itl_ms") == 1);
+    CHECK(std::ranges::count(chunks.effect.worse, "p99_ttft_ms") == 1);
+  }
 }

@@ -38,6 +38,7 @@ Outcome why_command(const std::vector<std::string>& words);
 Outcome compare_command(const std::vector<std::string>& words);
 Outcome shrink_command(const std::vector<std::string>& words);
 Outcome incident_command(const std::vector<std::string>& words);
+Outcome advise_command(const std::vector<std::string>& words);
 Outcome list_command(const std::vector<std::string>& words);
 Outcome describe_command(const std::vector<std::string>& words);
 Outcome roofline_command(const std::vector<std::string>& words);

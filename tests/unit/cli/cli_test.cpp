@@ -152,6 +152,24 @@ TEST_CASE("a full disk and a closed pipe are reported", "[cli]") {
   CHECK_THAT(pipe.err, Contains("standard output: Broken pipe"));
 }
 
+TEST_CASE("advise judges by ten rules and is no verdict on the asserts", "[cli]") {
+  const Folder folder;
+  const Ran text = execute(folder, "advise failing.yaml");
+  CHECK(text.exit_code == 0);
+  CHECK_THAT(text.out, Contains("Ten rules held against small (seed 42): "));
+  CHECK(text.err.empty());
+  const Ran json = execute(folder, "advise small.yaml --json --seed 7 --set engine.block_size=1");
+  CHECK(json.exit_code == 0);
+  const auto advice = nlohmann::json::parse(json.out);
+  CHECK(advice["seed"] == 7);
+  // What it proposes can be pasted.
+  REQUIRE(advice["rules"][2]["verdict"] == "broken");
+  const std::string set = advice["rules"][2]["remedies"][0]["set"][0];
+  CHECK_THAT(execute(folder, "advise small.yaml --set engine.block_size=1 --set " + set).out,
+             Contains("3  obeyed"));
+  CHECK(execute(folder, "advise nope.yaml").exit_code == 2);
+}
+
 TEST_CASE("compare prints a table, or JSON, and writes run directories", "[cli]") {
   const Folder folder;
   const Ran text = execute(folder, "compare study.yaml --out result");

@@ -72,6 +72,23 @@ TEST_CASE("a pass emits (1 - a^(K+1)) / (1 - a) tokens in the mean", "[speculati
         Approx(alpha).margin(4.0 * 0.5 / std::sqrt(passes)));
 }
 
+TEST_CASE("method none is as without the section, whose other keys are still read",
+          "[speculation]") {
+  Scenario off = scenario("", 4, 16, 40);
+  Scenario none = scenario(
+      "method: none, draft: llama-3.1-8b, num_speculative_tokens: 3, acceptance: 0.8", 4, 16, 40);
+  CHECK_FALSE(none.speculation);
+  CHECK(none.memory.blocks == off.memory.blocks);
+  const RunResult a = finish(off);
+  const RunResult b = finish(none);
+  CHECK(a.log.records == b.log.records);
+  CHECK(a.fingerprint == b.fingerprint);
+  CHECK_THAT(refusal("method: none, num_speculative_tokens: 0, acceptance: 0.8"),
+             Contains("num_speculative_tokens"));
+  CHECK_THAT(refusal("method: none, num_speculative_tokens: 1, acceptance: 0.8, draft: nothing"),
+             Contains("draft"));
+}
+
 TEST_CASE("accepted lengths are as frequent as their histogram says", "[speculation]") {
   Scenario s = scenario("method: ngram, num_speculative_tokens: 3, accepted_lengths: [5, 0, 3, 2]",
                         8, 16, 4000);
