@@ -71,7 +71,7 @@ ScenarioOptions options(const Arguments& arguments, bool recorded) {
 Outcome why_command(const std::vector<std::string>& words) {
   const auto arguments = parse(usage(), words);
   if (!arguments) return {success, help_text(usage())};
-  report::Question question{.latency = latency(*arguments)};
+  report::Question question{.latency = latency(*arguments), .class_index = {}};
   const std::string& path = arguments->positional();
   const bool recorded = report::is_run_directory(path);
   Scenario scenario =

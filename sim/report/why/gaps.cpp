@@ -22,8 +22,11 @@ Gaps::Steps& Gaps::steps_of(const Batch& batch) {
 
 void Gaps::emit(std::uint32_t request, TimePoint when) {
   if (when <= last_token_) return;
-  own_.push_back(
-      {.value = when - last_token_, .from = last_token_, .to = when, .request = request});
+  own_.push_back({.value = when - last_token_,
+                  .from = last_token_,
+                  .to = when,
+                  .request = request,
+                  .steps = {}});
   last_token_ = when;
   ++counted_;
 }
@@ -63,7 +66,7 @@ void Gaps::add(std::uint32_t request) {
 
 std::vector<Sample> Gaps::samples() {
   std::vector<Sample> all = std::move(own_);
-  if (at_once_ > 0) all.push_back({.weight = at_once_});
+  if (at_once_ > 0) all.push_back({.weight = at_once_, .request = {}, .steps = {}});
   for (const auto& [batch, steps] : steps_) {
     std::int64_t weight = 0;
     for (std::size_t i = 1; i < steps.decodes.size(); ++i) {

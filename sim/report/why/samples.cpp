@@ -31,7 +31,7 @@ Samples::Samples(const Evidence& evidence, Latency latency,
 
 void Samples::add_request(const Evidence& evidence, Latency latency, std::uint32_t request) {
   const RequestRecord& r = evidence.run().log.records[request];
-  Sample sample{.request = request};
+  Sample sample{.request = request, .steps = {}};
   sample.from = latency == Latency::tpot ? r.first_token : r.arrival;
   sample.to = latency == Latency::ttft ? r.first_token : r.finish;
   sample.value = sample.to - sample.from;

@@ -178,7 +178,8 @@ Duration Explanation::excess_of(Part part) const {
 }
 
 Explanation explain(const Evidence& evidence, const Question& question) {
-  Explanation e{.question = question};
+  Explanation e;
+  e.question = question;
   const Samples samples(evidence, question.latency, question.class_index);
   e.samples = samples.count();
   if (e.samples == 0) return e;
