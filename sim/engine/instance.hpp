@@ -277,9 +277,9 @@ class Instance final : private SchedulerView {
   [[nodiscard]] Duration decode_floor(std::int64_t context);
   [[nodiscard]] hw::StepShape decode_shape() const;
   void observe_step(const Passage& passage, const DecodeShare& share);
-  void observe(SequenceEvent event, const Sequence& sequence) {
+  void observe(SequenceEvent event, const Sequence& sequence, Duration queue = {}) {
     if (observer_ != nullptr && !sequence.abandoned)
-      observer_->sequence({event, sequence.request, index_, simulation_.now()});
+      observer_->sequence({event, sequence.request, index_, simulation_.now(), queue});
   }
   void end_waiting(Sequence& sequence);
   void begin_decoding(Sequence& sequence);

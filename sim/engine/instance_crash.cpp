@@ -133,7 +133,7 @@ void Instance::crash(Duration restart, Outcome loss) {
   recovery_ = simulation_.at(boundary_, Phase::completion, [this] { recover(); });
   if (observer_ != nullptr) observer_->down(index_, now, boundary_);
   for (const std::uint32_t request : requests) {
-    if (observer_ != nullptr) observer_->sequence({SequenceEvent::lost, request, index_, now});
+    if (observer_ != nullptr) observer_->sequence({SequenceEvent::lost, request, index_, now, {}});
     log_.records[request].instance = index_;
     listener_.crashed(request, loss);
   }

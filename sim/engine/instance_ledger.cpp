@@ -108,6 +108,7 @@ void Instance::observe_step(const Passage& passage, const DecodeShare& share) {
                    .begin = simulation_.now(),
                    .end = passage.end,
                    .host = passage.host,
+                   .swapping = passage.swapping,
                    .gpu = passage.gpu,
                    .waiting = passage.waiting,
                    .decode = share.floor + share.stretched,

@@ -38,10 +38,11 @@ void Instance::begin_load() {
     record(sequence).parts[Part::preempted] += now - sequence.since;
   else
     end_waiting(sequence);
-  observe(SequenceEvent::loading, sequence);
   const std::int64_t external = shared_->external(id) / limits_.block_size;
   const KvTiers::Load load = tiers_->load(shared_->hashes(id, found, found + external), now);
-  record(sequence).parts[Part::transfer_queue] += load.end - now - load.wire;
+  const Duration queue = load.end - now - load.wire;
+  observe(SequenceEvent::loading, sequence, queue);
+  record(sequence).parts[Part::transfer_queue] += queue;
   record(sequence).parts[Part::transfer_wire] += load.wire;
   loading_.push_back({.id = id, .event = simulation_.at(load.end, Phase::completion, [this, id] {
                         end_load(id);

@@ -18,7 +18,7 @@ bool Instance::swap_out(SequenceId id) {
   stats_.swapped_out_blocks += blocks;
   sequence.swapped = true;
   sequence.since = simulation_.now();
-  observe(SequenceEvent::preempted, sequence);
+  observe(SequenceEvent::swapped_out, sequence);
   swapped_.push_back(id);
   return true;
 }
@@ -39,7 +39,7 @@ void Instance::swap_in() {
     stats_.swapped_in_blocks += blocks;
     sequence.swapped = false;
     record(sequence).parts[Part::preempted] += simulation_.now() - sequence.since;
-    observe(SequenceEvent::admitted, sequence);
+    observe(SequenceEvent::swapped_in, sequence);
     sequence.order = next_order_++;
     add_running(id);
     begin_decoding(sequence);

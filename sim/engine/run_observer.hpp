@@ -25,8 +25,9 @@ struct ObservedStep {
   std::uint32_t instance = 0;
   std::uint32_t micro_batch = 0;  ///< 0 without a pipeline.
   TimePoint begin{};              ///< When it was decided.
-  TimePoint end{};                ///< begin + host + gpu + waiting.
+  TimePoint end{};                ///< begin + host + swapping + gpu + waiting.
   Duration host{};
+  Duration swapping{};                ///< Blocks are copied to and from host memory.
   Duration gpu{};                     ///< Of all pipeline stages together.
   Duration waiting{};                 ///< In the pipeline.
   Duration decode{};                  ///< Of `gpu`, what its decodes take without the pieces.
@@ -47,7 +48,9 @@ struct ObservedStep {
 enum class SequenceEvent : std::uint8_t {
   queued,       ///< Came into the queue.
   admitted,     ///< In the batch now, also after a preemption.
-  preempted,    ///< Waits for admission again, its KV given up or in host memory.
+  preempted,    ///< Back in the queue, its KV given up.
+  swapped_out,  ///< Preempted, its KV in host memory.
+  swapped_in,   ///< In the batch again, decoding.
   loading,      ///< Left the queue until KV that a tier keeps is here.
   loaded,       ///< It is here: in the queue again, before all others.
   first_token,  ///< Its prompt is computed, and its first token emitted.
@@ -64,6 +67,7 @@ struct ObservedEvent {
   std::uint32_t request = 0;
   std::uint32_t instance = 0;
   TimePoint when{};
+  Duration queue{};  ///< Of loading: behind the reads of others.
 };
 
 /// Told of everything that instances do, as it happens; changes nothing. The times of one instance

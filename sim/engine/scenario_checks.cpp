@@ -6,6 +6,8 @@
 #include <cmath>
 #include <string>
 
+#include "sim/engine/shared_prefixes.hpp"
+
 namespace tokenline {
 namespace {
 

@@ -22,6 +22,7 @@ void RunLog::step(const ObservedStep& step) {
   log.steps.push_back({.begin = step.begin,
                        .end = step.end,
                        .host = step.host,
+                       .swapping = step.swapping,
                        .gpu = step.gpu,
                        .waiting = step.waiting,
                        .decode = step.decode,
@@ -56,6 +57,7 @@ void RunLog::sequence(const ObservedEvent& event) {
   events_.push_back({.when = event.when,
                      .request = event.request,
                      .instance = event.instance,
+                     .queue = event.queue,
                      .decisions = static_cast<std::uint32_t>(log.decisions.size()),
                      .steps = static_cast<std::uint32_t>(log.steps.size()),
                      .event = event.event});

@@ -13,6 +13,7 @@ struct LoggedStep {
   TimePoint begin{};
   TimePoint end{};  ///< As decided: a crash may cut it short.
   Duration host{};
+  Duration swapping{};
   Duration gpu{};
   Duration waiting{};
   Duration decode{};
@@ -48,6 +49,7 @@ struct LoggedEvent {
   TimePoint when{};
   std::uint32_t request = 0;
   std::uint32_t instance = 0;
+  Duration queue{};
   std::uint32_t decisions = 0;  ///< Of the instance so far: the index of the next one.
   std::uint32_t steps = 0;      ///< Likewise.
   SequenceEvent event = SequenceEvent::queued;

@@ -10,8 +10,8 @@ namespace tokenline::report {
 namespace {
 
 constexpr std::string_view header =
-    "instance,micro_batch,begin_s,end_s,host_ms,gpu_ms,pipeline_wait_ms,decode_sequences,"
-    "decode_context,prompts,prefill_tokens,running,waiting,blocked,kv_used_blocks,flops,"
+    "instance,micro_batch,begin_s,end_s,host_ms,swap_ms,gpu_ms,pipeline_wait_ms,"
+    "decode_sequences,decode_context,prompts,prefill_tokens,running,waiting,blocked,kv_used_blocks,flops,"
     "hbm_bytes\n";
 
 /// The ledger's word for what the head of the queue waits for; empty for nothing.
@@ -45,6 +45,7 @@ void add_row(fmt::memory_buffer& row, std::string_view instance, const LoggedSte
   add_s(row, step.begin);
   add_s(row, end);
   add_ms(row, step.host);
+  add_ms(row, step.swapping);
   add_ms(row, step.gpu);
   add_ms(row, step.waiting);
   fmt::format_to(std::back_inserter(row), "{},{},{},{},{},{},{},{},{},{}\n", step.decode_sequences,

@@ -263,6 +263,14 @@ class TraceWriter {
         return enter(e.request, e.when, "running");
       case SequenceEvent::preempted:
         return enter(e.request, e.when, "preempted");
+      case SequenceEvent::swapped_out:
+        return enter(e.request, e.when, "swapped");
+      case SequenceEvent::swapped_in:
+        return enter(e.request, e.when, "running");
+      case SequenceEvent::loading:
+        return enter(e.request, e.when, "loading");
+      case SequenceEvent::loaded:
+        return enter(e.request, e.when, "waiting");
       case SequenceEvent::first_token:
         return slice('n', e.request, e.when, "first token");
       case SequenceEvent::handed_over:

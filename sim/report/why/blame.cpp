@@ -196,6 +196,7 @@ void BlameSum::add_piece(const Span& span, std::int64_t weight) {
                  span.piece);
   }
   charge(Part::host_gap, Cause::host, take(step.host) * weight);
+  charge(Part::transfer_wire, Cause::transfer, take(step.swapping) * weight);
   charge(Part::pipeline_wait, Cause::pipeline, left * weight);
   locate(span.instance, step.begin, (span.to - span.from) * weight);
 }
@@ -237,18 +238,20 @@ void BlameSum::charge_cell(SpanKind kind, std::uint32_t instance, const Cell& ce
   const LoggedStep& step = evidence_.log().instances()[instance].steps[cell.step];
   locate(instance, step.begin, time * weight);
   if (cell.host) return charge(part, Cause::host, time * weight);
-  const std::array<Duration, 3> weights{step.decode, step.gpu - step.decode, step.waiting};
-  std::array<Duration, 3> shares{};
+  const std::array weights{step.decode, step.gpu - step.decode, step.waiting, step.swapping};
+  std::array<Duration, 4> shares{};
   apportion(time, weights, shares);
   charge(part, Cause::decodes, shares[0] * weight);
   blame_.decode_rows += static_cast<double>(shares[0].count() * weight) * step.decode_sequences;
   charge_batch(part, step, {}, shares[1], weight, nobody);
   charge(part, Cause::pipeline, shares[2] * weight);
+  charge(part, Cause::transfer, shares[3] * weight);
 }
 
 void BlameSum::charge_step(std::uint32_t instance, const LoggedStep& step, std::int64_t weight) {
   const Duration stretched = step.decode - step.decode_floor;
   charge(Part::host_gap, Cause::host, step.host * weight);
+  charge(Part::transfer_wire, Cause::transfer, step.swapping * weight);
   charge(Part::decode_floor, Cause::own, step.decode_floor * weight);
   charge(Part::decode_stretched, Cause::decodes, stretched * weight);
   blame_.decode_rows += static_cast<double>(stretched.count() * weight) * step.decode_sequences;

@@ -21,7 +21,7 @@ enum class Cause : std::uint8_t {
   pipeline,    ///< The host or a stage, busy with another micro-batch.
   idle,        ///< No step was under way.
   preemption,  ///< Its own: what that threw away is computed again.
-  transfer,    ///< KV on its way to another instance.
+  transfer,    ///< KV on its way: to another instance, from a tier, to and from host memory.
   crash,       ///< An instance crashed, or restarts.
   client,      ///< Its own client gave an attempt up.
   door,        ///< It was refused.

@@ -67,9 +67,19 @@ class LifeWriter {
       case SequenceEvent::admitted:
         return admit(e);
       case SequenceEvent::preempted:
+      case SequenceEvent::swapped_out:
         compute(e);
         state_ = State::preempted;
         return;
+      case SequenceEvent::swapped_in:
+        until(e.when, SpanKind::preempted);
+        return decode_in(e.instance, instance().steps.at(e.steps).micro_batch);
+      case SequenceEvent::loading:
+        wait(e.when);
+        return until(e.when + e.queue, SpanKind::transfer_queue);
+      case SequenceEvent::loaded:
+        until(e.when, SpanKind::transfer_wire);
+        return until(seen(e), SpanKind::unseen);
       case SequenceEvent::handed_over:
         compute(e);
         state_ = State::moving;
@@ -90,34 +100,39 @@ class LifeWriter {
     for (const LoggedCrash& crash : instance().crashes)
       if (crash.from <= e.when && e.when < crash.until) until(crash.until, SpanKind::down);
     queued_ = e;
+    seen_ = false;
     state_ = State::queued;
   }
 
   void admit(const LoggedEvent& e) {
-    if (state_ == State::queued) {
-      // Where its KV is handed over it waits for a decision twice.
-      until(now_ + record_.parts[Part::wait_step] - unseen_after_landing(), SpanKind::unseen);
-      until(e.when, SpanKind::queued);
-    } else if (state_ == State::preempted) {
-      until(e.when, SpanKind::preempted);
-    } else {
+    if (state_ == State::landed) {
       until(e.when, SpanKind::slot);
-      decode_in(e.instance, instance().steps.at(e.steps).micro_batch);
-      return;
+      return decode_in(e.instance, instance().steps.at(e.steps).micro_batch);
     }
+    wait(e.when);
     state_ = State::prefilling;
   }
 
-  /// From when it landed until a decision looked at it.
-  [[nodiscard]] Duration unseen_after_landing() const {
-    const auto landed = std::ranges::find_if(events_.rbegin(), events_.rend(), [&](auto i) {
-      return log_.events()[i].event == SequenceEvent::landed;
-    });
-    if (landed == events_.rend() || log_.events()[*landed].when < queued_.when) return {};
-    return seen(log_.events()[*landed]) - log_.events()[*landed].when;
+  /// In the queue, for the first time or again.
+  void wait(TimePoint to) {
+    if (state_ == State::preempted) return until(to, SpanKind::preempted);
+    if (!seen_) until(now_ + record_.parts[Part::wait_step] - unseen_later(), SpanKind::unseen);
+    seen_ = true;
+    until(to, SpanKind::queued);
   }
-  [[nodiscard]] TimePoint seen(const LoggedEvent& landed) const {
-    return log_.instances()[landed.instance].decisions.at(landed.decisions).when;
+
+  /// Where its KV comes from elsewhere it waits for a decision again.
+  [[nodiscard]] Duration unseen_later() const {
+    Duration sum{};
+    for (const std::uint32_t i : events_) {
+      const LoggedEvent& e = log_.events()[i];
+      const bool came = e.event == SequenceEvent::landed || e.event == SequenceEvent::loaded;
+      if (came && e.when >= queued_.when) sum += seen(e) - e.when;
+    }
+    return sum;
+  }
+  [[nodiscard]] TimePoint seen(const LoggedEvent& came) const {
+    return log_.instances()[came.instance].decisions.at(came.decisions).when;
   }
 
   void land(const LoggedEvent& e) {
@@ -208,6 +223,7 @@ class LifeWriter {
   std::size_t piece_ = 0;         ///< The next one.
   std::uint32_t done_steps_ = 0;  ///< Of its instance, up to that of its last piece.
   LoggedEvent queued_;
+  bool seen_ = false;  ///< Since then a decision has known of it.
 };
 
 }  // namespace

@@ -21,7 +21,7 @@ enum class SpanKind : std::uint8_t {
   paused,          ///< Partly computed: waits for the host or a stage.
   piece,           ///< A piece of its prompt is computed.
   decode,          ///< Decodes, in the steps of a micro-batch.
-  transfer_queue,  ///< Computed; the instance that decodes it has no blocks for its KV.
+  transfer_queue,  ///< Its KV waits for blocks where it is decoded, or behind reads of a tier.
   transfer_wire,   ///< Its KV is on the way.
   slot,            ///< Its KV has come and waits for a sequence slot.
 };

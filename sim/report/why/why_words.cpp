@@ -67,7 +67,7 @@ std::string blamed(const ExcessShare& share, const RunResult& run) {
     case Cause::preemption:
       return "its own preemptions";
     case Cause::transfer:
-      return "transfers of its KV";
+      return "copies of KV";
     case Cause::crash:
       return "crashes";
     case Cause::client:
