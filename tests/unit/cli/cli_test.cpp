@@ -52,7 +52,7 @@ TEST_CASE("without --out nothing is written, with it a run directory is", "[cli]
           config::read_file(folder / "again/" + file));
 }
 
-TEST_CASE("--trace and --steps add files, change nothing, and leave with the next run", "[cli]") {
+TEST_CASE("a trace and a table of steps are further files, and go with the next run", "[cli]") {
   const Folder folder;
   execute(folder, "run small.yaml --out plain");
   const Ran ran = execute(folder, "run small.yaml --out seen --trace --steps");

@@ -125,7 +125,7 @@ std::size_t check_arrows(const json& events) {
   std::size_t longer = 0;
   for (const auto& [id, way] : ways) {
     CHECK((way == "sf" || way == "stf"));
-    longer += way == "stf" ? 1 : 0;
+    if (way == "stf") ++longer;
   }
   CHECK_FALSE(ways.empty());
   return longer;
