@@ -97,10 +97,12 @@ TEST_CASE("a swap beats the prefill that it spares from the length on that the l
     const hw::Chunk again{.new_tokens = blocks * block + 1, .past_tokens = 0};
     const Duration prefill =
         to_duration(scenario.cost->price({.chunks = {&again, 1}, .sampled = 1}).time);
-    const Duration decode = to_duration(
-        scenario.cost
-            ->price({.decode_sequences = 1, .decode_context = blocks * block + 1, .sampled = 1})
-            .time);
+    const Duration decode = to_duration(scenario.cost
+                                            ->price({.decode_sequences = 1,
+                                                     .decode_context = blocks * block + 1,
+                                                     .chunks = {},
+                                                     .sampled = 1})
+                                            .time);
     const Duration gain = prefill - decode - 2 * copy(blocks);
     CHECK(close(computed.log.records[1].finish - swapped.log.records[1].finish, gain));
     CHECK(computed.log.records[1].recomputed_tokens == blocks * block);
