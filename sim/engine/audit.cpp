@@ -84,9 +84,9 @@ AuditCheck kv_conserved(const AuditInput& input, const Totals& t) {
       over(input, &InstanceStats::prefilled_tokens) + over(input, &InstanceStats::decoded_tokens);
   const std::int64_t thrown_away = over(input, &InstanceStats::recomputed_tokens);
   const std::int64_t lost = over(input, &InstanceStats::lost_kv_tokens);
-  const std::int64_t found =
-      over(input, &InstanceStats::hit_tokens) + over(input, &InstanceStats::external_hit_tokens) -
-      over(input, &InstanceStats::spared_tokens);
+  const std::int64_t found = over(input, &InstanceStats::hit_tokens) +
+                             over(input, &InstanceStats::external_hit_tokens) -
+                             over(input, &InstanceStats::spared_tokens);
   const std::string cached = found > 0 ? fmt::format(", {} found in the prefix cache", found) : "";
   return {
       .id = "A3",

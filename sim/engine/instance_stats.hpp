@@ -33,7 +33,7 @@ struct InstanceStats {
   /// up).
   std::int64_t queried_tokens = 0;
   std::int64_t hit_tokens = 0;
-  std::int64_t spared_tokens = 0;     ///< Of those, of prompts computed elsewhere: not transferred.
+  std::int64_t spared_tokens = 0;  ///< Of those, of prompts computed elsewhere: not transferred.
   /// The same of the tiers of kv_offload, asked for what was not there.
   std::int64_t external_queried_tokens = 0;
   std::int64_t external_hit_tokens = 0;

@@ -62,11 +62,10 @@ void write_files(std::span<const OutputFile> files);
 /// identity: links are seen through. An input that is not there is none.
 void refuse_to_overwrite(std::span<const std::string> outputs, std::span<const std::string> inputs);
 
-/// Writes config.yaml, summary.json and requests.csv into a claimed directory and removes band.json,
-/// steps.csv, trace.json and report.html, which an earlier run may have left there. Throws
-/// OutputError. config.yaml is the resolved scenario with its data files named relative to the
-/// directory, so that it can be run
-/// from there.
+/// Writes config.yaml, summary.json and requests.csv into a claimed directory and removes
+/// band.json, steps.csv, trace.json and report.html, which an earlier run may have left there.
+/// Throws OutputError. config.yaml is the resolved scenario with its data files named relative to
+/// the directory, so that it can be run from there.
 void write_run(const std::string& directory, const Scenario& scenario, const RunResult& run,
                const Summary& summary);
 

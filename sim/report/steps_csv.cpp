@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::string_view header =
     "instance,micro_batch,begin_s,end_s,host_ms,swap_ms,gpu_ms,pipeline_wait_ms,"
-    "decode_sequences,decode_context,prompts,prefill_tokens,running,waiting,blocked,kv_used_blocks,flops,"
+    "decode_sequences,decode_context,prompts,prefill_tokens,running,waiting,blocked,kv_used_blocks,"
+    "flops,"
     "hbm_bytes\n";
 
 /// The ledger's word for what the head of the queue waits for; empty for nothing.

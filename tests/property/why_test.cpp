@@ -26,7 +26,7 @@ struct Coverage {
   int recomputed = 0;
   int restarted = 0;
   int pipelined = 0;
-  int handed_over = 0;
+  int moved = 0;
 };
 
 Blame blame(const Evidence& evidence, std::uint32_t request, TimePoint from, TimePoint to) {
@@ -84,7 +84,7 @@ void look(const Evidence& evidence, Coverage& coverage) {
     coverage.recomputed += record.parts[Part::recomputed] > Duration{};
     coverage.restarted += record.parts[Part::restart] > Duration{};
     coverage.pipelined += record.parts[Part::pipeline_wait] > Duration{};
-    coverage.handed_over += record.parts[Part::transfer_wire] > Duration{};
+    coverage.moved += record.parts[Part::transfer_wire] > Duration{};
   }
   const Blame together = all.finish();
   REQUIRE(together.total() == e2el);
@@ -162,6 +162,21 @@ TEST_CASE("the observed steps give every part of every request's ledger, and of 
   CHECK(coverage.pipelined > 0);
 }
 
+TEST_CASE("the observed steps give the ledgers of requests that swap, or load KV from tiers",
+          "[why]") {
+  Coverage coverage;
+  int swapped = 0;
+  for_runs(random_crowded_scenario, [&](const Evidence& evidence) {
+    look(evidence, coverage);
+    require_sums(evidence);
+    require_gaps(evidence);
+    for (const LoggedEvent& event : evidence.log().events())
+      swapped += event.event == SequenceEvent::swapped_in;
+  });
+  CHECK(swapped > 5);
+  CHECK(coverage.moved > 100);
+}
+
 TEST_CASE("the observed steps give the ledgers of requests that are handed over", "[why]") {
   Coverage coverage;
   for_runs(random_pools, [&](const Evidence& evidence) {
@@ -169,5 +184,5 @@ TEST_CASE("the observed steps give the ledgers of requests that are handed over"
     require_sums(evidence);
     require_gaps(evidence);
   });
-  CHECK(coverage.handed_over > 100);
+  CHECK(coverage.moved > 100);
 }

@@ -399,7 +399,7 @@ std::string draw_scenario(std::uint64_t seed, bool crowded) {
   std::string traffic = draw_traffic(dice, classes, engine.max_model_len, engine.crowded && !swaps);
   if (crowded) traffic += draw_crowd(host, engine.max_model_len, swaps);
   engine.yaml += draw_tiers(host, engine, model, traffic);
-  if (engine.moves_kv())
+  if (engine.moves_kv() && head.find("  network:") == std::string::npos)
     head.replace(head.find(cluster), cluster.size(),
                  "cluster:\n  network: {node: hgx_h100, fabric: infiniband_ndr}\n");
   const std::string reserved = fmt::format("{}engine:\n{}  num_gpu_blocks_override: {}\n{}", head,

@@ -5,11 +5,12 @@
 
 namespace tokenline::test {
 
-/// All whole blocks of a sequence are written behind the pool.
+/// All whole blocks of a sequence are written behind the pool. Where KV is kept there no client gives
+/// up: what is delivered is what was computed.
 void SlowReplica::keep(const SlowSequence& sequence) {
   if (!tiers_) return;
-  tiers_->store(tiers_->names(text_of(sequence.request, sequence.came), limits_.block_size,
-                              sequence.stored / limits_.block_size),
+  tiers_->store(tiers_->names(delivered_text_of(sequence.request, sequence.came),
+                              limits_.block_size, sequence.stored / limits_.block_size),
                 world_.events.now());
 }
 
@@ -17,7 +18,7 @@ void SlowReplica::keep(const SlowSequence& sequence) {
 SlowTiers::Names SlowReplica::find_further(const SlowSequence& sequence, std::int64_t blocks) {
   if (!tiers_) return {};
   const SlowTiers::Names names =
-      tiers_->names(text_of(sequence.request, sequence.came), limits_.block_size,
+      tiers_->names(delivered_text_of(sequence.request, sequence.came), limits_.block_size,
                     (sequence.prefill - 1) / limits_.block_size);
   const auto first = names.begin() + std::min<std::int64_t>(blocks, std::ssize(names));
   return {first, std::find_if(first, names.end(),
