@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <span>
 #include <utility>
 
 #include "sim/config/numbers.hpp"
+#include "sim/config/reader.hpp"
 #include "sim/report/metric.hpp"
 
 namespace tokenline::report {
@@ -15,9 +18,11 @@ namespace {
 using Comparison = Condition::Comparison;
 
 /// The operators as they are written, those with two characters first.
-constexpr std::array<std::pair<std::string_view, Comparison>, 4> operators{
+constexpr std::array<std::pair<std::string_view, Comparison>, 6> operators{
     {{"<=", Comparison::at_most},
      {">=", Comparison::at_least},
+     {"==", Comparison::equal},
+     {"!=", Comparison::unequal},
      {"<", Comparison::less},
      {">", Comparison::greater}}};
 
@@ -25,6 +30,45 @@ std::string_view trimmed(std::string_view text) {
   const auto begin = text.find_first_not_of(' ');
   if (begin == std::string_view::npos) return {};
   return text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
+}
+
+/// Where the operator of a condition begins.
+std::size_t operator_at(std::string_view text) { return text.find_first_of("<>=!"); }
+
+/// The path that is meant: "p99_ttft(chat)" is "chat.p99_ttft_ms", and "goodput" that of all.
+/// Anything that names no metric comes back as it is, but for its form.
+std::string path_of(std::string_view text, std::span<const std::string> classes,
+                    std::span<const std::string> pools) {
+  std::string_view key = text;
+  std::string_view scope = "all";
+  if (const auto open = text.find('('); open != std::string_view::npos && text.ends_with(')')) {
+    key = trimmed(text.substr(0, open));
+    scope = trimmed(text.substr(open + 1, text.size() - open - 2));
+  } else if (text.empty() || text.find('.') != std::string_view::npos) {
+    return std::string(text);
+  }
+  const std::string path = fmt::format("{}.{}", scope, key);
+  for (const std::string& meant :
+       {path, path + "_ms", path + "_s", fmt::format("{}.request_{}", scope, key)})
+    if (!metric_mistake(meant, classes, pools)) return meant;
+  return path;
+}
+
+/// A bound with or without the unit that the metric's name tells: times, rates, shares.
+std::optional<double> bound_of(std::string_view text, std::string_view metric) {
+  if (const auto number = config::parse_real(text); number.ok()) return number.value;
+  if (metric.ends_with("_ms") || metric.ends_with("_s")) {
+    const auto time = config::parse_seconds(text);
+    if (!time) return std::nullopt;
+    return time->value() * (metric.ends_with("_ms") ? 1e3 : 1.0);
+  }
+  if (metric.ends_with("_throughput") || metric.ends_with("_goodput")) {
+    const auto rate = config::parse_rate(text);
+    return rate ? std::optional(rate->value()) : std::nullopt;
+  }
+  if (!metric.ends_with("_fraction") || !text.ends_with('%')) return std::nullopt;
+  const auto percent = config::parse_real(trimmed(text.substr(0, text.size() - 1)));
+  return percent.ok() ? std::optional(percent.value / 100.0) : std::nullopt;
 }
 
 /// A condition, or why it is none.
@@ -37,24 +81,26 @@ Parsed parse(const std::string& text, const std::vector<std::string>& classes,
              const std::vector<std::string>& pools) {
   const std::string_view whole = text;
   Parsed parsed{.condition = {.text = text, .metric = {}}, .mistake = {}};
-  const auto at = whole.find_first_of("<>");
-  if (at == std::string_view::npos) {
+  const auto at = operator_at(whole);
+  const auto sign = std::ranges::find_if(operators, [&](const auto& o) {
+    return at != std::string_view::npos && whole.substr(at).starts_with(o.first);
+  });
+  if (sign == operators.end()) {
     parsed.mistake = {fmt::format("'{}' compares nothing", text),
-                      "write `metric < number`, or with <=, > or >="};
+                      "write `metric < number`, or with <=, >, >=, == or !="};
     return parsed;
   }
-  const auto sign = *std::ranges::find_if(
-      operators, [&](const auto& o) { return whole.substr(at).starts_with(o.first); });
-  parsed.condition.metric = trimmed(whole.substr(0, at));
-  parsed.condition.comparison = sign.second;
-  const std::string_view bound = trimmed(whole.substr(at + sign.first.size()));
-  const auto number = config::parse_real(bound);
-  parsed.condition.bound = number.value;
+  parsed.condition.metric = path_of(trimmed(whole.substr(0, at)), classes, pools);
+  parsed.condition.comparison = sign->second;
+  const std::string_view text_of_bound = trimmed(whole.substr(at + sign->first.size()));
+  const auto bound = bound_of(text_of_bound, parsed.condition.metric);
+  parsed.condition.bound = bound.value_or(0.0);
   if (const auto mistake = metric_mistake(parsed.condition.metric, classes, pools))
     parsed.mistake = *mistake;
-  else if (!number.ok())
-    parsed.mistake = {fmt::format("'{}' is not a number", bound),
-                      "the number is in the metric's own unit"};
+  else if (!bound)
+    parsed.mistake = {
+        fmt::format("'{}' is no amount of {}", text_of_bound, key_of(parsed.condition.metric)),
+        "a number in the metric's own unit, or with one: 800 ms, 30/s, 95 %"};
   return parsed;
 }
 
@@ -75,6 +121,10 @@ bool holds(double value, Comparison comparison, double bound) {
       return value > bound;
     case Comparison::at_least:
       return value >= bound;
+    case Comparison::equal:
+      return value == bound;
+    case Comparison::unequal:
+      return value != bound;
   }
   return false;
 }
@@ -107,10 +157,9 @@ Condition read_condition(const Scenario& scenario, const std::string& text,
 }
 
 std::string negated(const Condition& condition) {
-  constexpr std::array<std::string_view, 4> opposite{">=", ">", "<=", "<"};
+  constexpr std::array<std::string_view, 6> opposite{">=", ">", "<=", "<", "!=", "=="};
   const std::string_view text = condition.text;
-  const std::string_view bound =
-      text.substr(text.find_first_not_of("<>= ", text.find_first_of("<>")));
+  const std::string_view bound = text.substr(text.find_first_not_of("<>=! ", operator_at(text)));
   return fmt::format("{} {} {}", condition.metric,
                      opposite.at(static_cast<std::size_t>(condition.comparison)), trimmed(bound));
 }

@@ -7,18 +7,19 @@
 
 namespace tokenline::report {
 
-/// One condition on a metric: "chat.p99_ttft_ms < 500", the number in the metric's own unit.
+/// One condition on a metric: "chat.p99_ttft_ms < 500" or "p99_ttft(chat) < 500 ms"; a number
+/// without a unit is in the metric's own. README.md says what may be written.
 struct Condition {
-  enum class Comparison { less, at_most, greater, at_least };
+  enum class Comparison { less, at_most, greater, at_least, equal, unequal };
 
   std::string text;
-  std::string metric;  ///< metric.hpp
+  std::string metric;  ///< Its path: metric.hpp.
   Comparison comparison = Comparison::less;
-  double bound = 0.0;
+  double bound = 0.0;  ///< In the metric's own unit.
 };
 
 /// The scenario's `assert:` conditions. Throws ConfigError with every one that names no metric of
-/// the scenario or is not written `metric < number` (or <=, >, >=), at its line.
+/// the scenario or is not written `metric < number` (or <=, >, >=, ==, !=), at its line.
 [[nodiscard]] std::vector<Condition> read_conditions(const Scenario& scenario);
 
 /// A condition that an option of the command line gives. Throws ConfigError, as read_conditions(),

@@ -5,8 +5,8 @@
 
 namespace tokenline::test {
 
-/// All whole blocks of a sequence are written behind the pool. Where KV is kept there no client gives
-/// up: what is delivered is what was computed.
+/// All whole blocks of a sequence are written behind the pool. Where KV is kept there no client
+/// gives up: what is delivered is what was computed.
 void SlowReplica::keep(const SlowSequence& sequence) {
   if (!tiers_) return;
   tiers_->store(tiers_->names(delivered_text_of(sequence.request, sequence.came),

@@ -60,7 +60,7 @@ class AccessLogReader {
              std::ranges::find(ignored, name) == ignored.end() && !ledger)
       file_.error(row, field, fmt::format("unknown column '{}'", name),
                   config::suggestion(name, known));
-    columns_.push_back(name);
+    columns_.add(name);
   }
 
   /// Of several spellings of a column there are between `least` and one.
@@ -74,21 +74,11 @@ class AccessLogReader {
       file_.error(row.line, 1, fmt::format("{} stand for the same", fmt::join(names, " and ")));
   }
 
-  [[nodiscard]] bool has(std::string_view name) const {
-    return std::ranges::find(columns_, name) != columns_.end();
-  }
-  [[nodiscard]] std::size_t at(std::string_view name) const {
-    return static_cast<std::size_t>(std::ranges::find(columns_, name) - columns_.begin());
-  }
+  [[nodiscard]] bool has(std::string_view name) const { return columns_.has(name); }
+  [[nodiscard]] std::size_t at(std::string_view name) const { return columns_.at(name); }
 
   void read_row(const CsvRow& row) {
-    if (row.fields.size() != columns_.size()) {
-      file_.error(
-          row.line, 1,
-          fmt::format("{} fields, where the header has {}", row.fields.size(), columns_.size()),
-          row.fields.size() < columns_.size() ? "is the file cut short?" : "");
-      return;
-    }
+    if (!file_.is_whole(row, columns_.size())) return;
     LoggedRequest request{.line = row.line, .column = row.column(at("output_tokens"))};
     const auto when = read_time(row);
     request.prompt_tokens = parse_tokens(file_, row, at("prompt_tokens"));
@@ -136,7 +126,7 @@ class AccessLogReader {
 
   CsvFile file_;
   LogRequests requests_;
-  std::vector<std::string> columns_;
+  CsvColumns columns_;
 };
 
 }  // namespace

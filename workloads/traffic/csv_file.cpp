@@ -38,6 +38,21 @@ bool CsvFile::next(CsvRow& row) {
   return false;
 }
 
+bool CsvFile::is_whole(const CsvRow& row, std::size_t columns) {
+  const std::size_t fields = row.fields.size();
+  if (fields == columns) return true;
+  error(row.line, 1, fmt::format("{} fields, where the header has {}", fields, columns),
+        fields < columns ? "is the file cut short?" : "");
+  return false;
+}
+
+std::uint32_t index_of(std::vector<std::string>& names, std::string_view name) {
+  const auto found = std::ranges::find(names, name);
+  const auto index = static_cast<std::uint32_t>(found - names.begin());
+  if (found == names.end()) names.emplace_back(name);
+  return index;
+}
+
 std::string token_count_problem(std::string_view text) {
   return fmt::format("{} tokens: a request has 1 to {} of each kind", text, most_tokens);
 }

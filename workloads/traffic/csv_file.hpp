@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -34,7 +35,27 @@ class CsvFile : public TextFile {
   void error(const CsvRow& row, std::size_t field, std::string message, std::string hint = {}) {
     error(row.line, row.column(field), std::move(message), std::move(hint));
   }
+  /// Whether a row has as many fields as the header has columns: an error where it has not.
+  bool is_whole(const CsvRow& row, std::size_t columns);
 };
+
+/// Names of the columns of a file, each at its place.
+class CsvColumns {
+ public:
+  void add(std::string name) { names_.push_back(std::move(name)); }
+  [[nodiscard]] std::size_t size() const { return names_.size(); }
+  [[nodiscard]] bool has(std::string_view name) const { return at(name) < names_.size(); }
+  /// size() where there is none of that name.
+  [[nodiscard]] std::size_t at(std::string_view name) const {
+    return static_cast<std::size_t>(std::ranges::find(names_, name) - names_.begin());
+  }
+
+ private:
+  std::vector<std::string> names_;
+};
+
+/// The place of a name in a list, at its end where it is new.
+[[nodiscard]] std::uint32_t index_of(std::vector<std::string>& names, std::string_view name);
 
 /// No request has more tokens than this.
 inline constexpr std::int64_t most_tokens = 1'000'000'000;

@@ -97,12 +97,7 @@ void CsvTraceReader::read_name(const CsvRow& row, std::size_t field) {
 }
 
 void CsvTraceReader::read_row(const CsvRow& row) {
-  if (row.fields.size() != columns_) {
-    file_.error(row.line, 1,
-                fmt::format("{} fields, where the header has {}", row.fields.size(), columns_),
-                row.fields.size() < columns_ ? "is the file cut short?" : "");
-    return;
-  }
+  if (!file_.is_whole(row, columns_)) return;
   TraceRow request;
   const auto when = read_time(row);
   request.prompt = read_tokens(row, prompt_);

@@ -11,13 +11,6 @@
 namespace tokenline::traffic {
 namespace {
 
-std::uint32_t index_of(std::vector<std::string>& names, std::string_view name) {
-  const auto found = std::ranges::find(names, name);
-  const auto index = static_cast<std::uint32_t>(found - names.begin());
-  if (found == names.end()) names.emplace_back(name);
-  return index;
-}
-
 /// Mean time per output token after the first; tokens that leave in pairs count one by one.
 std::optional<Duration> tpot_of(const LoggedRequest& request) {
   if (!request.ttft || !request.e2el || request.output_tokens < 2) return std::nullopt;

@@ -45,9 +45,9 @@ class ObservedReader {
       if (std::ranges::find(known, name) == known.end())
         file_.error(row, i, fmt::format("unknown column '{}'", name),
                     config::suggestion(name, known));
-      else if (std::ranges::find(columns_, name) != columns_.end())
+      else if (has(name))
         file_.error(row, i, fmt::format("column '{}' is given twice", name));
-      columns_.push_back(name);
+      columns_.add(name);
     }
     const auto need = [&](const std::string& name) {
       if (!has(name)) file_.error(row.line, 1, fmt::format("column '{}' is missing", name));
@@ -58,21 +58,11 @@ class ObservedReader {
     return file_.ok();
   }
 
-  [[nodiscard]] bool has(std::string_view name) const {
-    return std::ranges::find(columns_, name) != columns_.end();
-  }
-  [[nodiscard]] std::size_t at(std::string_view name) const {
-    return static_cast<std::size_t>(std::ranges::find(columns_, name) - columns_.begin());
-  }
+  [[nodiscard]] bool has(std::string_view name) const { return columns_.has(name); }
+  [[nodiscard]] std::size_t at(std::string_view name) const { return columns_.at(name); }
 
   void read_row(const CsvRow& row) {
-    if (row.fields.size() != columns_.size()) {
-      file_.error(
-          row.line, 1,
-          fmt::format("{} fields, where the header has {}", row.fields.size(), columns_.size()),
-          row.fields.size() < columns_.size() ? "is the file cut short?" : "");
-      return;
-    }
+    if (!file_.is_whole(row, columns_.size())) return;
     if (queue_)
       read_queue(row);
     else
@@ -126,7 +116,7 @@ class ObservedReader {
   CsvFile file_;
   Observed observed_;
   bool queue_ = false;
-  std::vector<std::string> columns_;
+  CsvColumns columns_;
   TimePoint previous_{};
 };
 

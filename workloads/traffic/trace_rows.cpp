@@ -9,17 +9,6 @@
 #include "workloads/traffic/csv_file.hpp"
 
 namespace tokenline::traffic {
-namespace {
-
-std::uint32_t index_of(std::vector<std::string>& names, std::string_view name) {
-  const auto found = std::ranges::find(names, name);
-  const auto index = static_cast<std::uint32_t>(found - names.begin());
-  if (found == names.end()) names.emplace_back(name);
-  return index;
-}
-
-}  // namespace
-
 std::optional<TimePoint> TraceRows::when(const Placed<std::int64_t>& nanoseconds,
                                          std::string_view text, bool from_first_row) {
   if (previous_ && nanoseconds.value < *previous_)

@@ -92,6 +92,38 @@ TEST_CASE("each comparison holds on its side of the bound only", "[report]") {
   CHECK_FALSE(holds("chat.mean_ttft_ms > 100"));
   CHECK(holds("chat.mean_ttft_ms>=100"));
   CHECK_FALSE(holds("chat.mean_ttft_ms >= 100.5"));
+  CHECK(holds("chat.mean_ttft_ms == 100"));
+  CHECK_FALSE(holds("chat.mean_ttft_ms == 100.5"));
+  CHECK(holds("chat.mean_ttft_ms != 100.5"));
+  CHECK_FALSE(holds("chat.mean_ttft_ms != 100"));
+}
+
+TEST_CASE("a condition may name the class in parentheses and carry a unit", "[report]") {
+  const auto read = [](const std::string& text) {
+    const Scenario scenario = with_asserts("  - \"" + text + "\"\n");
+    return read_conditions(scenario).front();
+  };
+  const auto means = [&](const std::string& text, const std::string& metric, double bound) {
+    INFO(text);
+    const Condition condition = read(text);
+    CHECK(condition.metric == metric);
+    CHECK(condition.bound == Approx(bound));
+    CHECK(condition.text == text);
+  };
+  means("p99_ttft(chat) > 1 s", "chat.p99_ttft_ms", 1000.0);
+  means("p99_ttft_ms( chat ) < 800 ms", "chat.p99_ttft_ms", 800.0);
+  means("chat.mean_tpot_ms < 20 ms", "chat.mean_tpot_ms", 20.0);
+  means("goodput > 30/s", "all.request_goodput", 30.0);
+  means("preemptions == 0", "all.preemptions", 0.0);
+  means("goodput_fraction(chat) >= 95 %", "chat.goodput_fraction", 0.95);
+  means("busy_fraction(instances) < 0.9", "instances.busy_fraction", 0.9);
+  means("duration(chat) < 2 min", "chat.duration_s", 120.0);
+  CHECK(negated(read("p99_ttft(chat) > 1 s")) == "chat.p99_ttft_ms <= 1 s");
+  CHECK(negated(read("preemptions == 0")) == "all.preemptions != 0");
+  CHECK(mistake("  - p99_ttft(chatt) > 1 s\n").find("no class 'chatt'") != std::string::npos);
+  CHECK(mistake("  - p99_tft(chat) > 1 s\n").find("no metric 'p99_tft'") != std::string::npos);
+  CHECK(mistake("  - completed(chat) > 1 s\n").find("no amount of completed") != std::string::npos);
+  CHECK(mistake("  - p99_ttft(chat) = 1\n").find("compares nothing") != std::string::npos);
 }
 
 TEST_CASE("a condition on a metric without a value fails", "[report]") {
@@ -107,10 +139,10 @@ TEST_CASE("every bad condition is reported at its own line", "[report]") {
       static_cast<int>(std::count(small_scenario.begin(), small_scenario.end(), '\n') + 2);
   const std::string text = mistake(
       "  - chat.p99_tft_ms < 1\n  - chat.p99_ttft_ms < 1\n  - chat.p99_ttft_ms\n"
-      "  - chat.p99_ttft_ms < 1 s\n");
+      "  - chat.p99_ttft_ms < 1 GB\n");
   const auto at = [&](int line) { return "s.yaml:" + std::to_string(line) + ":5: error: assert"; };
   CHECK(text.find(at(first) + "[0]: no metric 'p99_tft_ms'") != std::string::npos);
   CHECK(text.find(at(first + 1)) == std::string::npos);
   CHECK(text.find(at(first + 2) + "[2]: 'chat.p99_ttft_ms' compares nothing") != std::string::npos);
-  CHECK(text.find(at(first + 3) + "[3]: '1 s' is not a number") != std::string::npos);
+  CHECK(text.find(at(first + 3) + "[3]: '1 GB' is no amount of p99_ttft_ms") != std::string::npos);
 }
