@@ -23,9 +23,9 @@ struct InstanceResult {
   InstanceStats measured;     ///< Inside the measure window (the whole run without one).
   TimePoint measured_from{};  ///< Where `measured` begins; it ends at measured.as_of.
   std::int64_t kv_blocks = 0;
-  std::int64_t swap_blocks = 0;  ///< In host memory; 0 without preemption_mode: swap.
-  std::vector<TierPlan> tiers;   ///< Of kv_offload.
-  bool prefix_cache = false;     ///< Requests may begin alike, and it has a cache for that.
+  std::int64_t swap_blocks = 0;   ///< In host memory; 0 without preemption_mode: swap.
+  std::vector<TierPlan> tiers{};  ///< Of kv_offload.
+  bool prefix_cache = false;      ///< Requests may begin alike, and it has a cache for that.
 };
 
 /// How many requests the replicas held at an instant: those of the step under way are running.
