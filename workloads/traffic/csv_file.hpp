@@ -55,7 +55,7 @@ class CsvColumns {
 };
 
 /// The place of a name in a list, at its end where it is new.
-[[nodiscard]] std::uint32_t index_of(std::vector<std::string>& names, std::string_view name);
+std::uint32_t index_of(std::vector<std::string>& names, std::string_view name);
 
 /// No request has more tokens than this.
 inline constexpr std::int64_t most_tokens = 1'000'000'000;
