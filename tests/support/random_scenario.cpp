@@ -311,15 +311,16 @@ NetworkDraw draw_network(std::uint64_t seed, std::int64_t stages) {
   return draw;
 }
 
-/// What goes wrong with some of `replicas` replicas.
-std::string draw_faults(Dice& dice, std::int64_t replicas) {
-  if (!dice.one_in(3)) return {};
+/// What goes wrong with some of `replicas` replicas: in some scenarios, or `often` and late enough
+/// to lose what is on its way.
+std::string draw_faults(Dice& dice, std::int64_t replicas, bool often) {
+  if (!often && !dice.one_in(3)) return {};
   std::string yaml;
-  const std::int64_t count = dice.between(1, 3);
+  const std::int64_t count = often ? dice.between(2, 6) : dice.between(1, 3);
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t replica = dice.between(0, replicas - 1);
     if (dice.one_in(2)) {
-      const std::int64_t at = dice.between(0, 40) * 10;
+      const std::int64_t at = dice.between(0, often ? 300 : 40) * 10;
       yaml += fmt::format("  - {{kind: instance_crash, replica: {}, at: {} ms{}}}\n", replica, at,
                           dice.word({"", ", restart: 1 ms", ", restart: 200 ms"}));
     } else {
@@ -334,7 +335,7 @@ std::string draw_faults(Dice& dice, std::int64_t replicas) {
 }
 
 std::string draw_head(Dice& dice, std::uint64_t seed, std::string_view model, std::int64_t stages,
-                      const std::string& admission) {
+                      const std::string& admission, bool crowded) {
   const NetworkDraw network = draw_network(seed, stages);
   const std::int64_t replicas = dice.between(1, 3);
   std::string yaml = fmt::format("scenario: random {}\nseed: {}\n", seed, seed);
@@ -353,7 +354,9 @@ std::string draw_head(Dice& dice, std::uint64_t seed, std::string_view model, st
   key("max_retries", dice.between(0, 2));
   yaml += admission;
   yaml += network.network;
-  if (const std::string faults = draw_faults(dice, replicas) + network.faults; !faults.empty())
+  if (const std::string faults =
+          draw_faults(dice, replicas, crowded && dice.one_in(2)) + network.faults;
+      !faults.empty())
     yaml += "faults:\n" + faults;
   if (!dice.one_in(4)) return yaml;
   const std::int64_t from = dice.between(0, 100);
@@ -393,8 +396,8 @@ std::string draw_scenario(std::uint64_t seed, bool crowded) {
   EngineDraw engine = draw_engine(dice, host, model, drafts, stages > 1, crowded);
   const std::int64_t classes = dice.between(1, 3);
   const std::string admission = draw_admission(dice, classes, engine.max_model_len);
-  std::string head =
-      draw_head(dice, seed, model, stages, admission) + draw_speculation(dice, drafts, model);
+  std::string head = draw_head(dice, seed, model, stages, admission, crowded) +
+                     draw_speculation(dice, drafts, model);
   const bool swaps = engine.says("preemption_mode");
   std::string traffic = draw_traffic(dice, classes, engine.max_model_len, engine.crowded && !swaps);
   if (crowded) traffic += draw_crowd(host, engine.max_model_len, swaps);

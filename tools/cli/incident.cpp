@@ -98,11 +98,13 @@ Scenario fleet(const Arguments& arguments) {
   const auto quoted = [&](const char* option) {
     return config::emit_scalar(arguments.required(option), true);
   };
+  const std::string model = quoted("model");
+  const std::string gpu = quoted("gpu");
   const std::string text = fmt::format(
       "scenario: incident\nmodel: {}\ncluster: {{gpu: {}}}\ntraffic:\n  none:\n"
       "    arrival: {{process: poisson, rate: [{{at: 1 s, rate: 1/s}}]}}\n"
       "    stop: 1 s\n    prompt_tokens: 1\n    output_tokens: 1\n",
-      quoted("model"), quoted("gpu"));
+      model, gpu);
   return parse_scenario("incident.yaml", text, options);
 }
 

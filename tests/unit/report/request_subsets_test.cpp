@@ -107,6 +107,7 @@ TEST_CASE("a condition that an option gives is checked as an assert is", "[asser
     CHECK_THROWS_WITH(read_condition(scenario, text, "--breaks " + text), Contains(message));
   };
   refuses("chat.p99_ttft_s > 3", "did you mean 'p99_ttft_ms'?");
-  refuses("chat.p99_ttft_ms > 3 s", "'3 s' is not a number");
+  CHECK(negation("p99_ttft(chat) > 3 s") == "chat.p99_ttft_ms <= 3 s");
+  refuses("chat.p99_ttft_ms > 3 GB", "'3 GB' is no amount of p99_ttft_ms");
   refuses("chat.p99_ttft_ms", "--breaks chat.p99_ttft_ms:1:1: error: ");
 }

@@ -209,13 +209,13 @@ inline std::vector<Mistake> mistakes_of_names() {
        "scenario: base\nassert: [all.p99_tft_ms < 3]",
        {"scenario.yaml:2:10: error: assert[0]: no metric 'p99_tft_ms' of a class"},
        "did you mean 'p99_ttft_ms'?"},
-      {"asserts of an unknown class, without comparison, with a unit",
+      {"asserts of an unknown class, without comparison, with a unit of something else",
        "scenario: base",
-       "scenario: base\nassert:\n  - chatt.failed < 3\n  - all.failed == 0\n"
-       "  - all.mean_ttft_ms < 3 ms",
+       "scenario: base\nassert:\n  - chatt.failed < 3\n  - all.failed = 0\n"
+       "  - all.mean_ttft_ms < 3 MB",
        {"scenario.yaml:3:5: error: assert[0]: no class 'chatt'",
-        "scenario.yaml:4:5: error: assert[1]: 'all.failed == 0' compares nothing",
-        "scenario.yaml:5:5: error: assert[2]: '3 ms' is not a number"},
+        "scenario.yaml:4:5: error: assert[1]: 'all.failed = 0' compares nothing",
+        "scenario.yaml:5:5: error: assert[2]: '3 MB' is no amount of mean_ttft_ms"},
        "did you mean 'chat'?"},
   };
 }
