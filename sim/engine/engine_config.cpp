@@ -239,7 +239,7 @@ void read_preemption(Reader& engine, EngineConfig& config) {
       offload->bytes({"host", "Host memory of a replica for KV; 0: none."}, {0.0, 1e15}, "0 B");
   config.offload_nvme =
       offload->bytes({"nvme", "Space on drives of a replica for KV; 0: none."}, {0.0, 1e17}, "0 B");
-  if (!config.offloads() && !offload->has("host") && !offload->has("nvme"))
+  if (!config.offloads())
     offload->error("", "names no tier", "kv_offload: {host: 200 GB}, with nvme: 2 TB behind it");
   offload->finish();
 }

@@ -198,6 +198,7 @@ class Instance final : private SchedulerView {
   void cut_restart();
   void crash(Duration restart, Outcome loss);
   void lose(MicroBatch& batch, std::vector<SequenceId>& lost);
+  void lose_given_up(SequenceId id);
   void lose_elsewhere(std::vector<std::uint32_t>& requests);
 
   // instance_handover.cpp: sequences that come from, or go to, another instance

@@ -59,6 +59,7 @@ void Instance::leave_queue(SequenceId id) {
   const auto place = static_cast<std::int64_t>(waiting_.remove(id));
   if (place < visible_) --visible_;
   if (place < known_) --known_;
+  lose_given_up(id);
   pool_.forget(id);
 }
 

@@ -102,8 +102,8 @@ void Instance::preempt_last() {
 void Instance::release_preempted(SequenceId id) {
   const std::int64_t stored = store_[id].stored;
   if (shared_) {
+    // What of it is not found again counts when that is known.
     pool_.count_freed(shared_->release(id, stored, true));
-    stats_.recomputed_tokens += stored;
     return;
   }
   // Only a full block can be found again, as in vLLM; its tokens are lost when others take it.

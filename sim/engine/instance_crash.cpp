@@ -20,6 +20,11 @@ void Instance::lose(MicroBatch& batch, std::vector<SequenceId>& lost) {
   batch.pieces.clear();
 }
 
+/// A preempted sequence that was to look for its KV again is lost, and finds nothing.
+void Instance::lose_given_up(SequenceId id) {
+  if (shared_ && store_[id].preempted) stats_.recomputed_tokens += shared_->given_up(id);
+}
+
 void Instance::lose_elsewhere(std::vector<std::uint32_t>& requests) {
   for (auto* parked : {&handed_over_, &landed_}) {
     for (const SequenceId id : *parked) {
@@ -109,6 +114,7 @@ void Instance::crash(Duration restart, Outcome loss) {
   for (std::size_t i = 0; i < waiting_.size(); ++i) {
     const SequenceId id = waiting_[i];
     if (!store_[id].abandoned) requests.push_back(store_[id].request);
+    lose_given_up(id);
     stats_.discarded_tokens += store_[id].generated;
     store_.destroy(id);
   }

@@ -103,7 +103,7 @@ void Instance::count_found(const Sequence& sequence, SequenceId id) {
   }
   const std::int64_t own = std::min(found, shared_->given_up(id));
   record(sequence).recomputed_tokens -= own;
-  stats_.recomputed_tokens -= own;
+  stats_.recomputed_tokens += shared_->given_up(id) - own;
   const std::int64_t own_here = std::min(here, own);
   stats_.hit_tokens += here - own_here;
   stats_.external_hit_tokens += external - (own - own_here);
@@ -121,6 +121,7 @@ void Instance::lose_loading(std::vector<std::uint32_t>& requests) {
     const Sequence& sequence = store_[loading.id];
     lose(loading.id);
     requests.push_back(sequence.request);
+    lose_given_up(loading.id);
     stats_.discarded_tokens += sequence.generated;
     store_.destroy(loading.id);
   }

@@ -165,10 +165,14 @@ Json faults_json(const std::vector<FaultResult>& all) {
   for (const auto& [fault, happened] : all) {
     if (!happened) continue;
     const bool crash = fault.kind == FaultKind::instance_crash;
-    list.push_back({{"kind", name(fault.kind)},
-                    {"replica", fault.replica},
-                    {"from_s", seconds(fault.at)},
-                    {"to_s", seconds(crash ? fault.at + fault.restart : fault.to)}});
+    Json item{{"kind", name(fault.kind)}};
+    if (fault.kind == FaultKind::link_brownout)
+      item["links"] = hw::name(fault.brownout);
+    else
+      item["replica"] = fault.replica;
+    item["from_s"] = seconds(fault.at);
+    item["to_s"] = seconds(crash ? fault.at + fault.restart : fault.to);
+    list.push_back(std::move(item));
   }
   return list;
 }

@@ -152,9 +152,16 @@ traffic:
     output_tokens: 50
 )"),
                       Latency::e2el);
-  CHECK(why.of_tail(why.explanation().tail.blame.by_straggler.at(0)) > 0.9);
-  CHECK(why.explanation().typical.blame.by_straggler.empty());
+  CHECK(why.of_tail(why.explanation().tail.blame.by_fault.at(0)) > 0.9);
+  CHECK(why.explanation().typical.blame.by_fault.empty());
   CHECK_THAT(why.text(), Contains("passed while replica-2 was 8 times slower"));
+}
+
+TEST_CASE("why names a brown-out, and what of the transfers it covers", "[why]") {
+  Scenario scenario = load_scenario(source("scenarios/fleet/link_brownout.yaml"));
+  const Explained why(std::move(scenario), Latency::e2el);
+  CHECK(why.of_tail(why.explanation().tail.blame.by_fault.at(0)) > 0.5);
+  CHECK_THAT(why.text(), Contains("had 0.25 of the bandwidth, between 20 and 50 s"));
 }
 
 TEST_CASE("why names preemptions, and who ran meanwhile", "[why]") {

@@ -34,7 +34,9 @@ bool LogRequests::check(const LoggedRequest& request) {
     return refuse(token_count_problem(fmt::format("{}", request.prompt_tokens)));
   if (request.output_tokens < 1 || request.output_tokens > most_tokens)
     return refuse(token_count_problem(fmt::format("{}", request.output_tokens)),
-                  request.output_tokens == 0 ? leave_out_hint : "");
+                  request.output_tokens == 0
+                      ? "a request without an answer: --unanswered leave_out leaves such rows out"
+                      : "");
   if (request.ttft && request.e2el && *request.ttft > *request.e2el)
     return refuse("the first token comes after the last");
   return true;

@@ -25,7 +25,8 @@ class VllmBenchReader {
     if (!file_.ok() || !parse()) return {};
     const std::size_t count = list_of("input_lens").size();
     for (const char* name : {"output_lens", "ttfts"}) check_length(name, count);
-    if (json_.contains("itls")) check_length("itls", count);
+    for (const char* name : {"itls", "errors"})
+      if (json_.contains(name)) check_length(name, count);
     const bool at_once = starts(count);
     if (!file_.ok()) return {};
     for (std::size_t i = 0; i < count && file_.ok(); ++i) read_request(i, at_once);
@@ -83,11 +84,17 @@ class VllmBenchReader {
   void read_request(std::size_t i, bool at_once) {
     LoggedRequest request;
     request.prompt_tokens = count(json_["input_lens"][i], "input_lens", i);
-    request.output_tokens = count(json_["output_lens"][i], "output_lens", i);
+    request.output_tokens = failed(i) ? 0 : count(json_["output_lens"][i], "output_lens", i);
     request.ttft = seconds(json_["ttfts"][i], "ttfts", i);
     if (!at_once) request.nanoseconds = seconds(json_["start_times"][i], "start_times", i).count();
     if (json_.contains("itls")) request.e2el = *request.ttft + gaps(json_["itls"][i], i);
     if (file_.ok()) requests_.add(request);
+  }
+
+  /// Whether the client says so; it may have had a part of the answer.
+  [[nodiscard]] bool failed(std::size_t i) const {
+    return json_.contains("errors") && json_["errors"][i].is_string() &&
+           !json_["errors"][i].get_ref<const std::string&>().empty();
   }
 
   /// The client takes the end of an answer for the last gap's (`latency` of its RequestFuncOutput).

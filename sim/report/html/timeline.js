@@ -37,7 +37,7 @@ function time_shades(t, instance, index) {
   for (const [from, to] of instance.down_s)
     shades.push({from, to: Math.min(to, end), colour: "var(--down)"});
   for (const fault of t.faults)
-    if (fault.kind === "straggler" && fault.replica === index)
+    if (fault.links || (fault.kind === "straggler" && fault.replica === index))
       shades.push({from: fault.from_s, to: Math.min(fault.to_s, end), colour: "var(--down)"});
   return shades.filter((s) => s.to > s.from || s.colour === "var(--tail)");
 }
@@ -56,6 +56,9 @@ function time_marks(t, down) {
       : null,
     t.measure ? mark("--outside", "outside the measured window") : null,
     down ? mark("--down", "down, or slowed down by a fault") : null,
+    ...t.faults
+      .filter((f) => f.links)
+      .map((f) => mark("--down", `${f.links}: brown-out, ${time_text(f.from_s)} to ${time_text(f.to_s)}`)),
   );
 }
 

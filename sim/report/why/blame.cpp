@@ -107,7 +107,7 @@ void BlameSum::add(const std::vector<Span>& life, TimePoint from, TimePoint to,
       case SpanKind::transfer_wire:
         charge(span.kind == SpanKind::transfer_queue ? Part::transfer_queue : Part::transfer_wire,
                Cause::transfer, time);
-        locate(span.instance, begin, time);
+        locate_transfer(span.instance, begin, end, weight);
         break;
       case SpanKind::piece:
         add_piece(span, weight);
@@ -266,9 +266,22 @@ void BlameSum::locate(std::uint32_t instance, TimePoint when, Duration time) {
   const std::vector<FaultResult>& faults = evidence_.run().faults;
   for (std::size_t i = 0; i < faults.size(); ++i) {
     const Fault& fault = faults[i].fault;
-    if (fault.kind == FaultKind::straggler && fault.replica == instance && fault.at <= when &&
-        when < fault.to)
-      blame_.by_straggler[i] += time;
+    const bool befalls = fault.kind == FaultKind::link_brownout ||
+                         (fault.kind == FaultKind::straggler && fault.replica == instance);
+    if (befalls && fault.at <= when && when < fault.to) blame_.by_fault[i] += time;
+  }
+}
+
+/// KV is on its way for long: what of it a brown-out covers.
+void BlameSum::locate_transfer(std::uint32_t instance, TimePoint from, TimePoint to,
+                               std::int64_t weight) {
+  blame_.by_instance[instance] += (to - from) * weight;
+  const std::vector<FaultResult>& faults = evidence_.run().faults;
+  for (std::size_t i = 0; i < faults.size(); ++i) {
+    const Fault& fault = faults[i].fault;
+    if (fault.kind != FaultKind::link_brownout) continue;
+    const Duration covered = std::min(to, fault.to) - std::max(from, fault.at);
+    if (covered > Duration{}) blame_.by_fault[i] += covered * weight;
   }
 }
 

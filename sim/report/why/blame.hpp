@@ -48,8 +48,9 @@ struct Blame {
   std::map<std::uint32_t, Duration> by_instance;
   /// By instance and when it crashed.
   std::map<std::pair<std::uint32_t, TimePoint>, Duration> by_crash;
-  /// Spent while the instance was slowed down by a straggler of `faults:`, by its index there.
-  std::map<std::size_t, Duration> by_straggler;
+  /// Spent while the instance was slowed down by a straggler of `faults:`, or any links had a
+  /// brown-out, by its index there.
+  std::map<std::size_t, Duration> by_fault;
   /// Of waits for sequence slots and KV blocks: sequences that ran meanwhile, by class, times the
   /// time.
   std::map<std::pair<Part, std::uint32_t>, double> holders;  ///< In nanoseconds.
@@ -109,6 +110,7 @@ class BlameSum {
                    std::int64_t weight);
   void charge_step(std::uint32_t instance, const LoggedStep& step, std::int64_t weight);
   void locate(std::uint32_t instance, TimePoint when, Duration time);
+  void locate_transfer(std::uint32_t instance, TimePoint from, TimePoint to, std::int64_t weight);
 
   const Evidence& evidence_;
   std::map<std::pair<SpanKind, std::uint32_t>, Changes> cells_;

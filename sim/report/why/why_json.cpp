@@ -29,9 +29,10 @@ Json side(const Side& side, const RunResult& run) {
     object["crashes"].push_back({{"instance", run.instances[crash.first].name},
                                  {"at_ns", ns(crash.second)},
                                  {"ns", time.count()}});
-  object["stragglers"] = Json::array();
-  for (const auto& [index, time] : side.blame.by_straggler)
-    object["stragglers"].push_back({{"fault", index}, {"ns", time.count()}});
+  object["faults"] = Json::array();
+  for (const auto& [index, time] : side.blame.by_fault)
+    object["faults"].push_back(
+        {{"fault", index}, {"kind", name(run.faults[index].fault.kind)}, {"ns", time.count()}});
   object["running_meanwhile"] = Json::object();
   for (const auto& [key, sequences] : side.blame.holders)
     object["running_meanwhile"][std::string(name(key.first))][run.classes[key.second].name] =

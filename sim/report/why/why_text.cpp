@@ -140,20 +140,26 @@ class Writer {
         out += fmt::format("The crash of {} at {} s cost {} of the tail's time. ",
                            run_.instances[crash.first].name, seconds(crash.second),
                            share_text(ns(time), ns(e_.tail.time)));
-    for (const auto& [index, time] : e_.tail.blame.by_straggler) {
+    for (const auto& [index, time] : e_.tail.blame.by_fault) {
       const Fault& fault = run_.faults[index].fault;
       if (ns(time) < too_small_to_say * ns(e_.tail.time)) continue;
-      const auto typical = e_.typical.blame.by_straggler.find(index);
+      const auto typical = e_.typical.blame.by_fault.find(index);
       const Duration other =
-          typical == e_.typical.blame.by_straggler.end() ? Duration{} : typical->second;
+          typical == e_.typical.blame.by_fault.end() ? Duration{} : typical->second;
       out += fmt::format(
-          "{} of the tail's time ({} of the typical) passed while {} was {} times slower, between "
-          "{} and {} s (straggler). ",
+          "{} of the tail's time ({} of the typical) passed while {}, between {} and {} s ({}). ",
           share_text(ns(time), ns(e_.tail.time)), share_text(ns(other), ns(e_.typical.time)),
-          run_.instances[fault.replica].name, fmt::format("{:g}", fault.slowdown),
-          seconds(fault.at), seconds(fault.to));
+          effect(fault), seconds(fault.at), seconds(fault.to), name(fault.kind));
     }
     return out;
+  }
+
+  [[nodiscard]] std::string effect(const Fault& fault) const {
+    if (fault.kind == FaultKind::straggler)
+      return fmt::format("{} was {:g} times slower", run_.instances[fault.replica].name,
+                         fault.slowdown);
+    return fmt::format("{} had {:g} of the bandwidth", hw::name(fault.brownout),
+                       fault.brownout.bandwidth_factor);
   }
 
   [[nodiscard]] std::string holders() const {

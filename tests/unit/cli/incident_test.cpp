@@ -83,7 +83,7 @@ TEST_CASE("the right hardware replays what was measured, and what-ifs are answer
   INFO(imported.out << imported.err);
   REQUIRE(imported.exit_code == 0);
   CHECK(imported.err.empty());
-  CHECK_THAT(imported.out, Contains("fidelity: passed, 3 of 3 observed P99 within 20 %"));
+  CHECK_THAT(imported.out, Contains("fidelity: passed, 4 of 4 gated figures within 20 %"));
   // The class keeps its target.
   CHECK_THAT(config::read_file(incident / "right/scenario.yaml"),
              Contains("ttft: 200 ms") && Contains("observed.csv"));

@@ -215,5 +215,6 @@ TEST_CASE("tiers are refused where they are not modelled, at their key", "[offlo
   CHECK_THAT(mistakes(network, "kv_offload: {host: 1 MB}", alike),
              Catch::Contains("holds no KV block, of 2.0 MiB"));
   CHECK_THAT(mistakes(network, "kv_offload: {}", alike), Catch::Contains("names no tier"));
+  CHECK_THAT(mistakes(network, "kv_offload: {host: 0 B}", alike), Catch::Contains("names no tier"));
   CHECK_THAT(mistakes(network, "kv_offload: {disk: 1 GB}", alike), Catch::Contains("disk"));
 }

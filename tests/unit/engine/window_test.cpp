@@ -46,3 +46,23 @@ TEST_CASE("a window after everything measures nothing over no time", "[engine]")
   CHECK(result.instances[0].measured.steps == 0);
   CHECK(result.instances[0].measured.as_of == result.instances[0].measured_from);
 }
+
+TEST_CASE("what is found again inside the window was not thrown away inside it", "[engine]") {
+  // Two answers outgrow the pool before the window, and find most of their KV again in it.
+  Scenario s = parse_scenario("window.yaml", R"(scenario: window
+model: llama-3.1-8b
+cluster: {gpu: h100_sxm}
+engine: {max_model_len: 512, num_gpu_blocks_override: 41, enable_prefix_caching: true}
+traffic:
+  pair: {arrival: {process: constant, rate: 10/s}, num_prompts: 2, prompt_tokens: 284, output_tokens: 200, shared_prefix: {tokens: 16, groups: 1}}
+  late: {arrival: {process: constant, rate: 0.1/s}, num_prompts: 2, prompt_tokens: 10, output_tokens: 2}
+measure: {from: 0.5 s}
+)");
+  const RunResult result = run(s);
+  CHECK(result.audit.passed);
+  const InstanceStats& whole = result.instances[0].whole;
+  const InstanceStats& measured = result.instances[0].measured;
+  CHECK(whole.preemptions > measured.preemptions);
+  CHECK(measured.recomputed_tokens >= 0);
+  CHECK(measured.recomputed_tokens <= whole.recomputed_tokens);
+}

@@ -45,10 +45,11 @@ const FidelityFigure& figure(const Fidelity& fidelity, const std::string& metric
 TEST_CASE("a server k times as slow is missed by 1/k - 1, whatever the percentile", "[fidelity]") {
   const auto fidelity = judged(1.25, 0.3);
   REQUIRE(fidelity.has_value());
-  // all, chat and batch; TTFT and E2E; mean, median, P90 and P99.
-  CHECK(fidelity->figures.size() == 3 * 2 * 4);
+  // all, chat and batch; answers; TTFT and E2E; mean, median, P90 and P99.
+  CHECK(fidelity->figures.size() == 3 * (1 + 2 * 4));
   for (const FidelityFigure& f : fidelity->figures)
-    CHECK(f.error().value() == Approx(1.0 / 1.25 - 1.0).epsilon(1e-6));
+    CHECK(f.error().value() ==
+          Approx(f.metric.ends_with(".completed") ? 0.0 : 1.0 / 1.25 - 1.0).epsilon(1e-6));
   CHECK(fidelity->passed());
 }
 
@@ -61,7 +62,24 @@ TEST_CASE("a P99 beyond the tolerance fails, on either side, and a mean does not
   CHECK_FALSE(figure(*missed, "chat.p99_ttft_ms").within);
   CHECK(figure(*missed, "chat.mean_ttft_ms").within);
   CHECK_FALSE(figure(*missed, "chat.mean_ttft_ms").gated);
-  CHECK_THAT(fidelity_text(*missed), Contains("MISSED") && Contains("fidelity: FAILED, 0 of 6"));
+  CHECK_THAT(fidelity_text(*missed), Contains("MISSED") && Contains("fidelity: FAILED, 3 of 9"));
+}
+
+TEST_CASE("a replay that leaves requests unanswered which were answered fails", "[fidelity]") {
+  Scenario scenario = parse_scenario("s.yaml", std::string(small_scenario));
+  RunResult result = run(scenario);
+  scenario.observed = ObservedRun{.data = slower(result, 1.0), .tolerance = 0.2};
+  // The slow ones are as before: every third of the others is lost.
+  for (std::size_t i = 0; i < result.log.records.size(); i += 3)
+    result.log.records[i].outcome = Outcome::rejected;
+  const auto missed = fidelity(scenario, result, summarize(scenario, result).classes);
+  CHECK_FALSE(figure(*missed, "all.completed").within);
+  CHECK_FALSE(missed->passed());
+  // What was observed may be a part of the traffic.
+  auto& requests = scenario.observed->data.requests;
+  requests.resize(requests.size() / 2);
+  CHECK(figure(*fidelity(scenario, result, summarize(scenario, result).classes), "all.completed")
+            .within);
 }
 
 TEST_CASE("only what arrives inside the window is compared", "[fidelity]") {

@@ -142,7 +142,10 @@ TEST_CASE("a result of vllm bench that lacks something is refused", "[incident]"
   refuses(R"({"start_times": [-1], "input_lens": [5], "output_lens": [1], "ttfts": [1]})",
           "start_times[0]: expected seconds, got -1");
   refuses(R"({"start_times": [1], "input_lens": [5], "output_lens": [0], "ttfts": [0]})",
-          "unanswered: leave_out");
+          "--unanswered leave_out");
+  refuses(
+      R"({"start_times": [1], "input_lens": [5], "output_lens": [3], "ttfts": [1], "errors": ["boom"]})",
+      "--unanswered leave_out");
 }
 
 TEST_CASE("lines of a server's log become arrivals that their rates and queues imply",
