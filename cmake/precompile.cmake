@@ -1,6 +1,6 @@
 # Parses the headers that nearly every file includes once per program kind instead of once per file,
-# where TOKENLINE_PRECOMPILE asks for it. Presets without it check that each file includes what it
-# uses.
+# where TOKENLINE_PRECOMPILE asks for it. The presets without it, dev and tidy, check that each file
+# includes what it uses.
 option(TOKENLINE_PRECOMPILE "Precompile the standard and third-party headers" OFF)
 
 # tokenline_targets(<folder> <variable>): every library and program built in and below a folder.
