@@ -10,6 +10,7 @@
 
 using namespace tokenline;
 using Catch::Contains;
+using Catch::StartsWith;
 
 using report::write_file;
 
@@ -88,6 +89,22 @@ TEST_CASE("a trace and a table of steps are further files, and go with the next 
   for (const char* words :
        {"--trace", "--steps", "--out x --trace-limit 1MB", "--out x --trace --trace-limit 100"})
     CHECK(execute(folder, std::string("run small.yaml ") + words).exit_code == 2);
+}
+
+TEST_CASE("a brown-out of links that nothing crosses is warned of at its place", "[cli]") {
+  const Folder folder;
+  write_file(folder / "idle.yaml",
+             std::string(report::small_scenario) +
+                 "faults:\n  - {kind: link_brownout, link: nic, from: 1 s, to: 2 s, "
+                 "bandwidth_factor: 0.5}\n");
+  const Ran ran = execute(folder,
+                          "run idle.yaml --quiet --set cluster.replicas=9 --set "
+                          "'cluster.network={node: hgx_h100, fabric: infiniband_ndr}'");
+  CHECK(ran.exit_code == 0);
+  CHECK(ran.out.empty());
+  CHECK_THAT(ran.err, StartsWith("idle.yaml:") &&
+                          Contains("warning: faults[0]: no replica and no KV transfer of this "
+                                   "scenario crosses all nics: the brown-out changes nothing"));
 }
 
 TEST_CASE("a failed assert is exit code 1, with the value", "[cli]") {

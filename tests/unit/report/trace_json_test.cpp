@@ -212,7 +212,9 @@ TEST_CASE("stragglers and brown-outs are slices from their begin to their end", 
     if (e.value("cat", "") == "fault") open[text(e, "id")] += text(e, "ph") == "b" ? 1 : -1;
   for (const auto& [id, count] : open) CHECK(count == 0);
 
-  const Traced brown(pools +
+  std::string two_nodes = pools;
+  two_nodes.insert(two_nodes.find("  pools:"), "  tensor_parallel_size: 8\n");
+  const Traced brown(two_nodes +
                          "faults: [{kind: link_brownout, link: nic, from: 1 s, to: 2 s, "
                          "bandwidth_factor: 0.5}]\n",
                      no_limit);
