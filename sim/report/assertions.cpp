@@ -15,22 +15,16 @@
 namespace tokenline::report {
 namespace {
 
-using Comparison = Condition::Comparison;
+using Relation = Condition::Comparison;
 
 /// The operators as they are written, those with two characters first.
-constexpr std::array<std::pair<std::string_view, Comparison>, 6> operators{
-    {{"<=", Comparison::at_most},
-     {">=", Comparison::at_least},
-     {"==", Comparison::equal},
-     {"!=", Comparison::unequal},
-     {"<", Comparison::less},
-     {">", Comparison::greater}}};
-
-std::string_view trimmed(std::string_view text) {
-  const auto begin = text.find_first_not_of(' ');
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
-}
+constexpr std::array<std::pair<std::string_view, Relation>, 6> operators{
+    {{"<=", Relation::at_most},
+     {">=", Relation::at_least},
+     {"==", Relation::equal},
+     {"!=", Relation::unequal},
+     {"<", Relation::less},
+     {">", Relation::greater}}};
 
 /// Where the operator of a condition begins.
 std::size_t operator_at(std::string_view text) { return text.find_first_of("<>=!"); }
@@ -68,25 +62,31 @@ Parsed parse(const std::string& text, const std::vector<std::string>& classes,
   return parsed;
 }
 
-bool holds(double value, Comparison comparison, double bound) {
+bool holds(double value, Relation comparison, double bound) {
   switch (comparison) {
-    case Comparison::less:
+    case Relation::less:
       return value < bound;
-    case Comparison::at_most:
+    case Relation::at_most:
       return value <= bound;
-    case Comparison::greater:
+    case Relation::greater:
       return value > bound;
-    case Comparison::at_least:
+    case Relation::at_least:
       return value >= bound;
-    case Comparison::equal:
+    case Relation::equal:
       return value == bound;
-    case Comparison::unequal:
+    case Relation::unequal:
       return value != bound;
   }
   return false;
 }
 
 }  // namespace
+
+std::string_view trimmed(std::string_view text) {
+  const auto begin = text.find_first_not_of(' ');
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
+}
 
 std::string metric_path(std::string_view text, std::span<const std::string> classes,
                     std::span<const std::string> pools) {

@@ -22,6 +22,9 @@ struct Condition {
   double bound = 0.0;  ///< In the metric's own unit.
 };
 
+/// A text without the spaces at its ends.
+[[nodiscard]] std::string_view trimmed(std::string_view text);
+
 /// The path that a metric of a condition means: "p99_ttft(chat)" is "chat.p99_ttft_ms", and
 /// "goodput" that of all. Anything that names no metric comes back as it is, but for its form.
 [[nodiscard]] std::string metric_path(std::string_view text, std::span<const std::string> classes,

@@ -54,23 +54,17 @@ std::string tolerated(const Scenario& scenario, const std::string& text, std::st
   return whole ? path : std::string(key_of(path));
 }
 
-std::string_view trimmed(std::string_view text) {
-  const auto begin = text.find_first_not_of(' ');
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
-}
-
-const Node* child(const Node* node, std::string_view key) {
+const Node* json_child(const Node* node, std::string_view key) {
   return node == nullptr || node->kind != Node::Kind::mapping ? nullptr : node->find(key);
 }
 
-std::optional<double> number(const Node* node) {
+std::optional<double> json_number(const Node* node) {
   if (node == nullptr || node->kind != Node::Kind::scalar || node->quoted) return std::nullopt;
   const auto parsed = config::parse_real(node->scalar);
   return parsed.ok() ? std::optional(parsed.value) : std::nullopt;
 }
 
-std::string text_of(const Node& json, std::string_view key) {
+std::string json_text(const Node& json, std::string_view key) {
   const Node* node = json.find(key);
   return node == nullptr ? std::string() : node->scalar;
 }
@@ -81,7 +75,7 @@ std::optional<double> over_replicas(const Node* list, std::string_view key) {
   std::vector<InstanceSummary> all;
   for (const Node& item : list->items) {
     InstanceSummary replica;
-    replica.figures.amount(std::string(key), number(child(&item, key)));
+    replica.figures.amount(std::string(key), json_number(json_child(&item, key)));
     all.push_back(std::move(replica));
   }
   std::vector<const InstanceSummary*> pointers;
@@ -92,14 +86,14 @@ std::optional<double> over_replicas(const Node* list, std::string_view key) {
 /// A metric of a summary.json by its path, as metric() finds it in a Summary.
 std::optional<double> metric_of(const Node& json, std::string_view path) {
   const std::string_view scope = scope_of(path);
-  const Node* of_class = child(child(&json, "classes"), scope);
-  if (scope == "instances") return over_replicas(child(&json, "instances"), key_of(path));
+  const Node* of_class = json_child(json_child(&json, "classes"), scope);
+  if (scope == "instances") return over_replicas(json_child(&json, "instances"), key_of(path));
   if (scope == "pools" && of_class == nullptr) {
     const std::string_view pool = scope_of(key_of(path));
-    return number(child(child(child(&json, "pools"), pool), key_of(key_of(path))));
+    return json_number(json_child(json_child(json_child(&json, "pools"), pool), key_of(key_of(path))));
   }
-  if (of_class == nullptr) return number(child(child(&json, scope), key_of(path)));
-  return number(child(of_class, key_of(path)));
+  if (of_class == nullptr) return json_number(json_child(json_child(&json, scope), key_of(path)));
+  return json_number(json_child(of_class, key_of(path)));
 }
 
 /// Of the tolerances that fit a metric the last of the most particular: path, key, all.
@@ -116,7 +110,7 @@ Tolerance tolerance_for(std::string_view metric, std::span<const Tolerance> tole
   return chosen;
 }
 
-MetricChange::Verdict judged(const MetricChange& change) {
+MetricChange::Verdict verdict_on(const MetricChange& change) {
   using Verdict = MetricChange::Verdict;
   if (!change.before && !change.now) return Verdict::within;
   if (!change.before || !change.now) return Verdict::missing;
@@ -130,7 +124,7 @@ MetricChange::Verdict judged(const MetricChange& change) {
 
 /// The metrics that are held against each other: those of a class with a good side, on either side
 /// of the comparison, and those that a tolerance names by its path.
-std::vector<std::string> compared(const Node& json, const Summary& summary,
+std::vector<std::string> compared_metrics(const Node& json, const Summary& summary,
                                   std::span<const Tolerance> tolerances) {
   std::vector<std::string> paths;
   const auto add = [&](const std::string& path, bool named) {
@@ -141,7 +135,7 @@ std::vector<std::string> compared(const Node& json, const Summary& summary,
   };
   for (const ClassSummary& c : summary.classes)
     for (const Figure& figure : c.figures.all()) add(c.name + '.' + figure.key, false);
-  if (const Node* classes = child(&json, "classes"))
+  if (const Node* classes = json_child(&json, "classes"))
     for (const auto& [name, where, figures] : classes->entries)
       for (const auto& entry : figures.entries) add(name + '.' + entry.key, false);
   for (const Tolerance& t : tolerances)
@@ -177,7 +171,7 @@ std::vector<std::string> other_differences(const Baseline& baseline, const Summa
   return sentences;
 }
 
-std::string with_unit(std::optional<double> value, std::string_view metric) {
+std::string metric_amount(std::optional<double> value, std::string_view metric) {
   if (!value) return "no value";
   const std::string_view unit = unit_of(metric);
   const bool whole = *value == std::floor(*value) && std::abs(*value) < 1e15;
@@ -186,18 +180,18 @@ std::string with_unit(std::optional<double> value, std::string_view metric) {
 
 std::string tolerance_text(const MetricChange& change) {
   return change.tolerance.relative ? fmt::format("{:.4g} %", 100.0 * change.tolerance.amount)
-                                   : with_unit(change.tolerance.amount, change.metric);
+                                   : metric_amount(change.tolerance.amount, change.metric);
 }
 
 /// "+24.9 %"; the difference itself where the baseline is zero.
 std::string moved_text(const MetricChange& change) {
   if (!change.before || !change.now) return "-";
   const double moved = *change.now - *change.before;
-  if (*change.before == 0.0) return (moved > 0.0 ? "+" : "") + with_unit(moved, change.metric);
+  if (*change.before == 0.0) return (moved > 0.0 ? "+" : "") + metric_amount(moved, change.metric);
   return fmt::format("{:+.3g} %", 100.0 * moved / std::abs(*change.before));
 }
 
-std::string_view word(MetricChange::Verdict verdict) {
+std::string_view verdict_word(MetricChange::Verdict verdict) {
   constexpr std::array<std::string_view, 4> words{"within", "better", "worse", "missing"};
   return words.at(static_cast<std::size_t>(verdict));
 }
@@ -239,18 +233,18 @@ Baseline load_baseline(const std::string& path) {
       .config_sha256 = {},
       .json = {}};
   baseline.json = config::load_yaml(baseline.file);
-  const Node* classes = child(&baseline.json, "classes");
-  if (child(&baseline.json, "tokenline") == nullptr || classes == nullptr ||
+  const Node* classes = json_child(&baseline.json, "classes");
+  if (json_child(&baseline.json, "tokenline") == nullptr || classes == nullptr ||
       classes->kind != Node::Kind::mapping)
     throw config::ConfigError(config::Diagnostic{
         {baseline.file, 1, 1},
         {},
         "not the summary of a run",
         "a baseline is the summary.json, or the directory, of `tokenline run … --out`"});
-  baseline.version = text_of(baseline.json, "tokenline");
-  baseline.scenario = text_of(baseline.json, "scenario");
-  baseline.seed = text_of(baseline.json, "seed");
-  baseline.config_sha256 = text_of(baseline.json, "config_sha256");
+  baseline.version = json_text(baseline.json, "tokenline");
+  baseline.scenario = json_text(baseline.json, "scenario");
+  baseline.seed = json_text(baseline.json, "seed");
+  baseline.config_sha256 = json_text(baseline.json, "config_sha256");
   return baseline;
 }
 
@@ -269,12 +263,12 @@ BaselineComparison compare_to_baseline(const Baseline& baseline, const Summary& 
   BaselineComparison comparison{.file = baseline.file,
                                 .differences = other_differences(baseline, summary),
                                 .metrics = {}};
-  for (const std::string& path : compared(baseline.json, summary, tolerances)) {
+  for (const std::string& path : compared_metrics(baseline.json, summary, tolerances)) {
     MetricChange change{.metric = path,
                         .before = metric_of(baseline.json, path),
                         .now = value_now(summary, path),
                         .tolerance = tolerance_for(path, tolerances)};
-    change.verdict = judged(change);
+    change.verdict = verdict_on(change);
     comparison.metrics.push_back(std::move(change));
   }
   return comparison;
@@ -282,11 +276,11 @@ BaselineComparison compare_to_baseline(const Baseline& baseline, const Summary& 
 
 std::string change_text(const MetricChange& change) {
   if (change.verdict == MetricChange::Verdict::missing)
-    return fmt::format("{} here, {} in the baseline", with_unit(change.now, change.metric),
-                       with_unit(change.before, change.metric));
+    return fmt::format("{} here, {} in the baseline", metric_amount(change.now, change.metric),
+                       metric_amount(change.before, change.metric));
   return fmt::format("{}, {} against {} in the baseline ({} are allowed)",
-                     with_unit(change.now, change.metric), moved_text(change),
-                     with_unit(change.before, change.metric), tolerance_text(change));
+                     metric_amount(change.now, change.metric), moved_text(change),
+                     metric_amount(change.before, change.metric), tolerance_text(change));
 }
 
 std::string baseline_text(const BaselineComparison& comparison) {
@@ -306,9 +300,9 @@ std::string baseline_text(const BaselineComparison& comparison) {
   for (const MetricChange& change : comparison.metrics) {
     if (change.verdict == Verdict::within) continue;
     any = true;
-    table.row({"  " + change.metric, with_unit(change.before, change.metric),
-               with_unit(change.now, change.metric), moved_text(change), tolerance_text(change),
-               std::string(word(change.verdict))});
+    table.row({"  " + change.metric, metric_amount(change.before, change.metric),
+               metric_amount(change.now, change.metric), moved_text(change), tolerance_text(change),
+               std::string(verdict_word(change.verdict))});
   }
   return any ? out + table.text() : out;
 }

@@ -66,7 +66,7 @@ Verdict of_change(const Scenario& scenario, const BaselineComparison& baseline,
 }
 
 /// Text in XML 1.0; a line break in an attribute would become a space without its number.
-std::string xml(std::string_view text) {
+std::string xml_text(std::string_view text) {
   std::string out;
   for (const char c : text) switch (c) {
       case '&':
@@ -90,27 +90,27 @@ std::string xml(std::string_view text) {
   return out;
 }
 
-std::string place(const config::Location& where) {
+std::string place_text(const config::Location& where) {
   return fmt::format("{}:{}", where.file, where.line);
 }
 
 std::string test_case(const Suite& suite, const Verdict& verdict) {
   std::string out = fmt::format(R"(    <testcase name="{}" classname="{}" time="0")",
-                                xml(verdict.name), xml(suite.name + '.' + verdict.group));
+                                xml_text(verdict.name), xml_text(suite.name + '.' + verdict.group));
   if (verdict.outcome == Verdict::Outcome::passed) return out + "/>\n";
   out += ">\n";
   if (verdict.outcome == Verdict::Outcome::better)
     return out + fmt::format("      <system-out>better: {}</system-out>\n    </testcase>\n",
-                             xml(verdict.message));
+                             xml_text(verdict.message));
   const std::string_view element =
       verdict.outcome == Verdict::Outcome::broken ? "error" : "failure";
   return out + fmt::format("      <{0} message=\"{1}\" type=\"{2}\">{3}</{0}>\n    </testcase>\n",
-                           element, xml(verdict.message), xml(verdict.group),
-                           xml(fmt::format("{}: {}\n{}", place(verdict.where), verdict.message,
+                           element, xml_text(verdict.message), xml_text(verdict.group),
+                           xml_text(fmt::format("{}: {}\n{}", place_text(verdict.where), verdict.message,
                                            verdict.details)));
 }
 
-std::ptrdiff_t count(const Suite& suite, Verdict::Outcome outcome) {
+std::ptrdiff_t count_of(const Suite& suite, Verdict::Outcome outcome) {
   return std::ranges::count(suite.verdicts, outcome, &Verdict::outcome);
 }
 
@@ -118,8 +118,8 @@ std::string test_suite(const Suite& suite) {
   std::string out = fmt::format(
       "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"0\" time=\"0\" "
       "file=\"{}\">\n    <properties>\n",
-      xml(suite.name), suite.verdicts.size(), count(suite, Verdict::Outcome::failed),
-      count(suite, Verdict::Outcome::broken), xml(suite.file));
+      xml_text(suite.name), suite.verdicts.size(), count_of(suite, Verdict::Outcome::failed),
+      count_of(suite, Verdict::Outcome::broken), xml_text(suite.file));
   out += fmt::format("      <property name=\"seed\" value=\"{}\"/>\n", suite.seed);
   out += fmt::format("      <property name=\"config_sha256\" value=\"{}\"/>\n    </properties>\n",
                      suite.config_sha256);
@@ -166,15 +166,15 @@ Suite suite_of(const Scenario& scenario, const std::vector<Condition>& condition
   return suite;
 }
 
-std::string junit_xml(std::span<const Suite> suites) {
+std::string junit_xml_text(std::span<const Suite> suites) {
   std::size_t tests = 0;
   std::ptrdiff_t failures = 0;
   std::ptrdiff_t errors = 0;
   std::string body;
   for (const Suite& suite : suites) {
     tests += suite.verdicts.size();
-    failures += count(suite, Verdict::Outcome::failed);
-    errors += count(suite, Verdict::Outcome::broken);
+    failures += count_of(suite, Verdict::Outcome::failed);
+    errors += count_of(suite, Verdict::Outcome::broken);
     body += test_suite(suite);
   }
   return fmt::format(
