@@ -44,8 +44,7 @@ std::span<const Command> commands() {
 }
 
 std::string_view exit_codes() {
-  return "Exit codes: 0 ok; 1 an assert of the scenario, --max-mean-ape or a ceiling does not "
-         "hold;\n"
+  return "Exit codes: 0 ok; 1 an assert, a baseline, --max-mean-ape or a ceiling does not hold;\n"
          "2 bad input, usage or output; 70 a broken invariant or a failed audit: our bug.\n";
 }
 

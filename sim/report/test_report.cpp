@@ -1,4 +1,4 @@
-#include "sim/report/verdicts.hpp"
+#include "sim/report/test_report.hpp"
 
 #include <fmt/format.h>
 
@@ -15,12 +15,12 @@ config::Location in_a_file(config::Location where, const Scenario& scenario) {
   return where.file.starts_with("--set ") ? config::Location{scenario.file, 1, 1} : where;
 }
 
-Verdict of_condition(const Scenario& scenario, const Condition& condition, std::size_t i,
+TestCase of_condition(const Scenario& scenario, const Condition& condition, std::size_t i,
                      const Summary& summary) {
   const AssertResult& result = summary.asserts[i];
-  Verdict verdict{.group = "assert",
+  TestCase verdict{.group = "assert",
                   .name = condition.text,
-                  .outcome = result.passed ? Verdict::Outcome::passed : Verdict::Outcome::failed,
+                  .outcome = result.passed ? TestCase::Outcome::passed : TestCase::Outcome::failed,
                   .message = {},
                   .details = {},
                   .where = in_a_file(condition_place(scenario, i), scenario)};
@@ -34,10 +34,10 @@ Verdict of_condition(const Scenario& scenario, const Condition& condition, std::
   return verdict;
 }
 
-Verdict of_audit(const Scenario& scenario, const AuditReport& audit) {
-  Verdict verdict{.group = "audit",
+TestCase of_audit(const Scenario& scenario, const AuditReport& audit) {
+  TestCase verdict{.group = "audit",
                   .name = "audit",
-                  .outcome = audit.passed ? Verdict::Outcome::passed : Verdict::Outcome::broken,
+                  .outcome = audit.passed ? TestCase::Outcome::passed : TestCase::Outcome::broken,
                   .message = {},
                   .details = {},
                   .where = {scenario.file, 1, 1}};
@@ -49,16 +49,16 @@ Verdict of_audit(const Scenario& scenario, const AuditReport& audit) {
   return verdict;
 }
 
-Verdict of_change(const Scenario& scenario, const BaselineComparison& baseline,
+TestCase of_change(const Scenario& scenario, const BaselineComparison& baseline,
                   const MetricChange& change) {
-  Verdict verdict{.group = "baseline",
+  TestCase verdict{.group = "baseline",
                   .name = change.metric,
-                  .outcome = Verdict::Outcome::passed,
+                  .outcome = TestCase::Outcome::passed,
                   .message = {},
                   .details = {},
                   .where = {scenario.file, 1, 1}};
   if (change.verdict == MetricChange::Verdict::within) return verdict;
-  verdict.outcome = baseline.fails(change) ? Verdict::Outcome::failed : Verdict::Outcome::better;
+  verdict.outcome = baseline.fails(change) ? TestCase::Outcome::failed : TestCase::Outcome::better;
   verdict.message = fmt::format("{} is {}", change.metric, change_text(change));
   for (const std::string& sentence : baseline.differences)
     verdict.details += fmt::format("not the same: {}\n", sentence);
@@ -94,36 +94,36 @@ std::string place_text(const config::Location& where) {
   return fmt::format("{}:{}", where.file, where.line);
 }
 
-std::string test_case(const Suite& suite, const Verdict& verdict) {
+std::string case_xml(const TestSuite& suite, const TestCase& verdict) {
   std::string out = fmt::format(R"(    <testcase name="{}" classname="{}" time="0")",
                                 xml_text(verdict.name), xml_text(suite.name + '.' + verdict.group));
-  if (verdict.outcome == Verdict::Outcome::passed) return out + "/>\n";
+  if (verdict.outcome == TestCase::Outcome::passed) return out + "/>\n";
   out += ">\n";
-  if (verdict.outcome == Verdict::Outcome::better)
+  if (verdict.outcome == TestCase::Outcome::better)
     return out + fmt::format("      <system-out>better: {}</system-out>\n    </testcase>\n",
                              xml_text(verdict.message));
   const std::string_view element =
-      verdict.outcome == Verdict::Outcome::broken ? "error" : "failure";
+      verdict.outcome == TestCase::Outcome::broken ? "error" : "failure";
   return out + fmt::format("      <{0} message=\"{1}\" type=\"{2}\">{3}</{0}>\n    </testcase>\n",
                            element, xml_text(verdict.message), xml_text(verdict.group),
                            xml_text(fmt::format("{}: {}\n{}", place_text(verdict.where), verdict.message,
                                            verdict.details)));
 }
 
-std::ptrdiff_t count_of(const Suite& suite, Verdict::Outcome outcome) {
-  return std::ranges::count(suite.verdicts, outcome, &Verdict::outcome);
+std::ptrdiff_t count_of(const TestSuite& suite, TestCase::Outcome outcome) {
+  return std::ranges::count(suite.cases, outcome, &TestCase::outcome);
 }
 
-std::string test_suite(const Suite& suite) {
+std::string suite_xml(const TestSuite& suite) {
   std::string out = fmt::format(
       "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"0\" time=\"0\" "
       "file=\"{}\">\n    <properties>\n",
-      xml_text(suite.name), suite.verdicts.size(), count_of(suite, Verdict::Outcome::failed),
-      count_of(suite, Verdict::Outcome::broken), xml_text(suite.file));
+      xml_text(suite.name), suite.cases.size(), count_of(suite, TestCase::Outcome::failed),
+      count_of(suite, TestCase::Outcome::broken), xml_text(suite.file));
   out += fmt::format("      <property name=\"seed\" value=\"{}\"/>\n", suite.seed);
   out += fmt::format("      <property name=\"config_sha256\" value=\"{}\"/>\n    </properties>\n",
                      suite.config_sha256);
-  for (const Verdict& verdict : suite.verdicts) out += test_case(suite, verdict);
+  for (const TestCase& verdict : suite.cases) out += case_xml(suite, verdict);
   return out + "  </testsuite>\n";
 }
 
@@ -138,44 +138,43 @@ std::string command_text(std::string_view text, bool property) {
   return out;
 }
 
-std::string annotation(const Suite& suite, const Verdict& verdict) {
-  const std::string_view level = verdict.outcome == Verdict::Outcome::better ? "notice" : "error";
-  std::string message = verdict.message;
-  if (!verdict.details.empty()) message += '\n' + verdict.details.substr(0, verdict.details.size() - 1);
+std::string annotation(const TestSuite& suite, const TestCase& verdict) {
+  const std::string_view level = verdict.outcome == TestCase::Outcome::better ? "notice" : "error";
+  const bool broken = verdict.outcome == TestCase::Outcome::broken;
   return fmt::format("::{} file={},line={},title={}::{}\n", level,
                      command_text(verdict.where.file, true), verdict.where.line,
                      command_text(fmt::format("{}: {}", suite.name, verdict.name), true),
-                     command_text(message, false));
+                     command_text(broken ? verdict.details : verdict.message, false));
 }
 
 }  // namespace
 
-Suite suite_of(const Scenario& scenario, const std::vector<Condition>& conditions,
+TestSuite suite_of(const Scenario& scenario, const std::vector<Condition>& conditions,
                const Summary& summary, const BaselineComparison* baseline) {
-  Suite suite{.name = summary.scenario,
+  TestSuite suite{.name = summary.scenario,
               .file = scenario.file,
               .seed = summary.seed,
               .config_sha256 = summary.config_sha256,
-              .verdicts = {}};
+              .cases = {}};
   for (std::size_t i = 0; i < conditions.size(); ++i)
-    suite.verdicts.push_back(of_condition(scenario, conditions[i], i, summary));
-  suite.verdicts.push_back(of_audit(scenario, summary.audit));
+    suite.cases.push_back(of_condition(scenario, conditions[i], i, summary));
+  suite.cases.push_back(of_audit(scenario, summary.audit));
   if (baseline != nullptr)
     for (const MetricChange& change : baseline->metrics)
-      suite.verdicts.push_back(of_change(scenario, *baseline, change));
+      suite.cases.push_back(of_change(scenario, *baseline, change));
   return suite;
 }
 
-std::string junit_xml_text(std::span<const Suite> suites) {
+std::string junit_xml(std::span<const TestSuite> suites) {
   std::size_t tests = 0;
   std::ptrdiff_t failures = 0;
   std::ptrdiff_t errors = 0;
   std::string body;
-  for (const Suite& suite : suites) {
-    tests += suite.verdicts.size();
-    failures += count_of(suite, Verdict::Outcome::failed);
-    errors += count_of(suite, Verdict::Outcome::broken);
-    body += test_suite(suite);
+  for (const TestSuite& suite : suites) {
+    tests += suite.cases.size();
+    failures += count_of(suite, TestCase::Outcome::failed);
+    errors += count_of(suite, TestCase::Outcome::broken);
+    body += suite_xml(suite);
   }
   return fmt::format(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"tokenline\" tests=\"{}\" "
@@ -183,11 +182,11 @@ std::string junit_xml_text(std::span<const Suite> suites) {
       tests, failures, errors, body);
 }
 
-std::string github_annotations(std::span<const Suite> suites) {
+std::string github_annotations(std::span<const TestSuite> suites) {
   std::string out;
-  for (const Suite& suite : suites)
-    for (const Verdict& verdict : suite.verdicts)
-      if (verdict.outcome != Verdict::Outcome::passed) out += annotation(suite, verdict);
+  for (const TestSuite& suite : suites)
+    for (const TestCase& verdict : suite.cases)
+      if (verdict.outcome != TestCase::Outcome::passed) out += annotation(suite, verdict);
   return out;
 }
 
