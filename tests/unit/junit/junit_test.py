@@ -12,7 +12,7 @@ import tempfile
 import unittest
 import xml.etree.ElementTree as ElementTree
 
-TOKENLINE = sys.argv.pop(1)
+TOKENLINE = str(pathlib.Path(sys.argv.pop(1)).resolve())
 
 # junit-10.xsd: what each element may hold, which attributes it needs and which it may have.
 SCHEMA = {

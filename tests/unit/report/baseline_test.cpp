@@ -12,7 +12,7 @@
 using namespace tokenline;
 using namespace tokenline::report;
 using Catch::Contains;
-using Verdict = MetricChange::Verdict;
+using Moved = MetricChange::Verdict;
 
 namespace {
 
@@ -41,11 +41,11 @@ BaselineComparison held(const Summary& now, const Summary& before,
   return compare_to_baseline(load_baseline(folder.path()), now, read);
 }
 
-Verdict verdict(const BaselineComparison& comparison, const std::string& metric) {
+Moved verdict(const BaselineComparison& comparison, const std::string& metric) {
   for (const MetricChange& change : comparison.metrics)
     if (change.metric == metric) return change.verdict;
   FAIL("not compared: " << metric);
-  return Verdict::within;
+  return Moved::within;
 }
 
 std::string tolerance_mistake(const std::string& text) {
@@ -64,7 +64,7 @@ TEST_CASE("a run is within any tolerance of itself", "[report][baseline]") {
   CHECK(comparison.passed());
   CHECK(comparison.differences.empty());
   CHECK(comparison.metrics.size() > 40);
-  for (const MetricChange& change : comparison.metrics) CHECK(change.verdict == Verdict::within);
+  for (const MetricChange& change : comparison.metrics) CHECK(change.verdict == Moved::within);
 }
 
 TEST_CASE("a latency is worse above its tolerance, better below it, and within at it",
@@ -72,19 +72,19 @@ TEST_CASE("a latency is worse above its tolerance, better below it, and within a
   const std::string metric = "chat.mean_ttft_ms";
   // 100 ms and 10 %: 90 to 110 ms, both included.
   const std::vector<std::string> tenth{"10%"};
-  CHECK(verdict(held(chat(ms(110)), chat(ms(100)), tenth), metric) == Verdict::within);
-  CHECK(verdict(held(chat(ms(111)), chat(ms(100)), tenth), metric) == Verdict::worse);
-  CHECK(verdict(held(chat(ms(90)), chat(ms(100)), tenth), metric) == Verdict::within);
-  CHECK(verdict(held(chat(ms(89)), chat(ms(100)), tenth), metric) == Verdict::better);
+  CHECK(verdict(held(chat(ms(110)), chat(ms(100)), tenth), metric) == Moved::within);
+  CHECK(verdict(held(chat(ms(111)), chat(ms(100)), tenth), metric) == Moved::worse);
+  CHECK(verdict(held(chat(ms(90)), chat(ms(100)), tenth), metric) == Moved::within);
+  CHECK(verdict(held(chat(ms(89)), chat(ms(100)), tenth), metric) == Moved::better);
 }
 
 TEST_CASE("more answers are better, more failures worse", "[report][baseline]") {
   const BaselineComparison more = held(chat(ms(100), 5), chat(ms(100), 4));
-  CHECK(verdict(more, "chat.completed") == Verdict::better);
+  CHECK(verdict(more, "chat.completed") == Moved::better);
   const BaselineComparison fewer = held(chat(ms(100), 4, 1), chat(ms(100), 4));
-  CHECK(verdict(fewer, "chat.failed") == Verdict::worse);
+  CHECK(verdict(fewer, "chat.failed") == Moved::worse);
   CHECK_FALSE(fewer.passed());
-  CHECK(held(chat(ms(100), 4, 1), chat(ms(100), 4), {"99%", "failed=1", "lost_oom=1"}).passed());
+  CHECK(held(chat(ms(100), 4, 1), chat(ms(100), 4), {"99%", "failed=1", "lost_oom=1", "retries=2"}).passed());
 }
 
 TEST_CASE("what is better passes unless that is asked to fail", "[report][baseline]") {
@@ -98,23 +98,23 @@ TEST_CASE("of tolerances the most particular counts", "[report][baseline]") {
   const auto mean = [](const std::vector<std::string>& tolerances) {
     return verdict(held(chat(ms(120)), chat(ms(100)), tolerances), "chat.mean_ttft_ms");
   };
-  CHECK(mean({"5%"}) == Verdict::worse);
-  CHECK(mean({"5%", "mean_ttft=20%"}) == Verdict::within);
-  CHECK(mean({"mean_ttft=20%", "5%"}) == Verdict::within);
-  CHECK(mean({"mean_ttft=30%", "mean_ttft(chat)=19 ms"}) == Verdict::worse);
-  CHECK(mean({"chat.mean_ttft_ms=20 ms"}) == Verdict::within);
+  CHECK(mean({"5%"}) == Moved::worse);
+  CHECK(mean({"5%", "mean_ttft=20%"}) == Moved::within);
+  CHECK(mean({"mean_ttft=20%", "5%"}) == Moved::within);
+  CHECK(mean({"mean_ttft=30%", "mean_ttft(chat)=19 ms"}) == Moved::worse);
+  CHECK(mean({"chat.mean_ttft_ms=20 ms"}) == Moved::within);
 }
 
 TEST_CASE("a metric or a class that one side lacks is missing, and fails", "[report][baseline]") {
   const Summary none = chat(ms(100), 0, 2);  // Nothing completed: no latency.
   const BaselineComparison gone = held(none, chat(ms(100)), {"1000%"});
-  CHECK(verdict(gone, "chat.p99_ttft_ms") == Verdict::missing);
-  CHECK(verdict(held(chat(ms(100)), none, {"1000%"}), "chat.p99_ttft_ms") == Verdict::missing);
+  CHECK(verdict(gone, "chat.p99_ttft_ms") == Moved::missing);
+  CHECK(verdict(held(chat(ms(100)), none, {"1000%"}), "chat.p99_ttft_ms") == Moved::missing);
   Summary renamed = chat(ms(100));
   renamed.classes.back().name = "other";
   const BaselineComparison moved = held(renamed, chat(ms(100)), {"1000%"});
-  CHECK(verdict(moved, "chat.completed") == Verdict::missing);
-  CHECK(verdict(moved, "other.completed") == Verdict::missing);
+  CHECK(verdict(moved, "chat.completed") == Moved::missing);
+  CHECK(verdict(moved, "other.completed") == Moved::missing);
   CHECK_FALSE(moved.passed());
   CHECK_THAT(baseline_text(moved), Contains("chat.completed") && Contains("missing"));
 }
@@ -140,8 +140,8 @@ TEST_CASE("a metric without a good side is compared when it is named, both ways"
   const BaselineComparison unasked = held(chat(ms(9), 5), chat(ms(9), 4));
   for (const MetricChange& change : unasked.metrics) CHECK(change.metric != metric);
   const std::vector<std::string> asked{"100%", "total_input_tokens=10%"};
-  CHECK(verdict(held(chat(ms(9), 5), chat(ms(9), 4), asked), metric) == Verdict::worse);
-  CHECK(verdict(held(chat(ms(9), 4), chat(ms(9), 5), asked), metric) == Verdict::worse);
+  CHECK(verdict(held(chat(ms(9), 5), chat(ms(9), 4), asked), metric) == Moved::worse);
+  CHECK(verdict(held(chat(ms(9), 4), chat(ms(9), 5), asked), metric) == Moved::worse);
 }
 
 TEST_CASE("tolerances that cannot be meant are mistakes with a hint", "[report][baseline]") {
