@@ -39,6 +39,8 @@ Outcome run_command(const std::vector<std::string>& words);
 Outcome why_command(const std::vector<std::string>& words);
 Outcome compare_command(const std::vector<std::string>& words);
 Outcome shrink_command(const std::vector<std::string>& words);
+Outcome from_vllm_command(const std::vector<std::string>& words);
+Outcome to_vllm_command(const std::vector<std::string>& words);
 Outcome incident_command(const std::vector<std::string>& words);
 Outcome advise_command(const std::vector<std::string>& words);
 Outcome list_command(const std::vector<std::string>& words);

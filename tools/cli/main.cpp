@@ -22,7 +22,7 @@
 namespace tokenline::cli {
 
 std::span<const Command> commands() {
-  static constexpr std::array<Command, 12> all{
+  static constexpr std::array<Command, 14> all{
       {{"run", "simulate a scenario and report on it", run_command},
        {"why", "explain the tail of a latency: what it is made of, and who caused it", why_command},
        {"compare", "simulate the variants of a study, rank them, check its claims",
@@ -30,6 +30,9 @@ std::span<const Command> commands() {
        {"shrink", "find the few requests with which a condition still holds", shrink_command},
        {"incident", "make a scenario of a server's log and hold its replay against it",
         incident_command},
+       {"from-vllm", "make a scenario of the command lines of a vLLM server and its benchmark",
+        from_vllm_command},
+       {"to-vllm", "print the command lines of vLLM that a scenario stands for", to_vllm_command},
        {"advise", "hold ten production rules against a scenario, with what following them gives",
         advise_command},
        {"list", "list the models, GPUs, networks, policies or engines that are built in",
@@ -44,8 +47,7 @@ std::span<const Command> commands() {
 }
 
 std::string_view exit_codes() {
-  return "Exit codes: 0 ok; 1 an assert of the scenario, --max-mean-ape or a ceiling does not "
-         "hold;\n"
+  return "Exit codes: 0 ok; 1 an assert, a baseline, --max-mean-ape or a ceiling does not hold;\n"
          "2 bad input, usage or output; 70 a broken invariant or a failed audit: our bug.\n";
 }
 
