@@ -36,6 +36,8 @@ struct Command {
 Outcome run_command(const std::vector<std::string>& words);
 Outcome why_command(const std::vector<std::string>& words);
 Outcome compare_command(const std::vector<std::string>& words);
+Outcome sweep_command(const std::vector<std::string>& words);
+Outcome merge_command(const std::vector<std::string>& words);
 Outcome shrink_command(const std::vector<std::string>& words);
 Outcome incident_command(const std::vector<std::string>& words);
 Outcome advise_command(const std::vector<std::string>& words);

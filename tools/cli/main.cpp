@@ -22,11 +22,14 @@
 namespace tokenline::cli {
 
 std::span<const Command> commands() {
-  static constexpr std::array<Command, 12> all{
+  static constexpr std::array<Command, 14> all{
       {{"run", "simulate a scenario and report on it", run_command},
        {"why", "explain the tail of a latency: what it is made of, and who caused it", why_command},
        {"compare", "simulate the variants of a study, rank them, check its claims",
         compare_command},
+       {"sweep", "simulate a scenario at many points, to be interrupted and shared at will",
+        sweep_command},
+       {"merge", "make one table, CSV or SQLite, of the results of a sweep", merge_command},
        {"shrink", "find the few requests with which a condition still holds", shrink_command},
        {"incident", "make a scenario of a server's log and hold its replay against it",
         incident_command},
@@ -34,7 +37,8 @@ std::span<const Command> commands() {
         advise_command},
        {"list", "list the models, GPUs, networks, policies or engines that are built in",
         list_command},
-       {"describe", "explain one of them, or the keys of a scenario or study", describe_command},
+       {"describe", "explain one of them, or the keys of a scenario, study or sweep",
+        describe_command},
        {"roofline", "price a step by operator: FLOPs, bytes, bound, time, and the knee over batch",
         roofline_command},
        {"lab", "show a mechanism at work: attention, paged KV, batching, speculation", lab_command},

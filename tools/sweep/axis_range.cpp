@@ -66,11 +66,14 @@ std::optional<AxisRange> parse_ends(const config::Reader& reader, const std::str
     range.max = in_unit(config::parse_amount(*dimension, max).value, *dimension, range.unit);
     return range;
   }
-  for (const auto& [key, text] : {std::pair{"min", &min}, std::pair{"max", &max}}) {
-    const bool ok = whole ? config::parse_integer(*text).ok() : config::parse_real(*text).ok();
-    if (ok) continue;
-    reader.error(key, fmt::format("'{}' is not {}", *text, whole ? "a whole number" : "a number"),
-                 "write both ends as numbers, or as quantities of one kind: 1/s and 50/s");
+  const auto is_number = [&](const std::string& text) {
+    return whole ? config::parse_integer(text).ok() : config::parse_real(text).ok();
+  };
+  if (!is_number(min) || !is_number(max)) {
+    reader.error("max",
+                 fmt::format("'{}' and '{}' are neither {}numbers nor quantities of one kind", min,
+                             max, whole ? "whole " : ""),
+                 "write both ends as numbers, or with units as in 1/s and 50/s");
     return std::nullopt;
   }
   range.whole = whole;

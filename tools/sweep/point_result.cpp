@@ -53,6 +53,19 @@ Json figures_json(const report::Figures& figures) {
   return object;
 }
 
+/// Whole numbers are counts, as figures_json() writes them.
+report::Figures figures_from(const Json& object) {
+  report::Figures figures;
+  for (const auto& [key, value] : object.items())
+    if (value.is_null())
+      figures.amount(key, std::nullopt);
+    else if (value.is_number_integer())
+      figures.count(key, value.get<std::int64_t>());
+    else
+      figures.amount(key, value.get<double>());
+  return figures;
+}
+
 }  // namespace
 
 PointResult run_point(const Point& point) {
@@ -61,7 +74,8 @@ PointResult run_point(const Point& point) {
   // What was measured was measured of the base.
   scenario.observed.reset();
   FileDigests files;
-  PointResult result{.sha256 = point_digest(scenario, files)};
+  PointResult result;
+  result.sha256 = point_digest(scenario, files);
   const RunResult ran = run(scenario);
   const report::Summary summary = report::summarize(scenario, ran);
   TOKENLINE_CHECK(summary.audit.passed, "{}", report::audit_verdict(summary.audit));
@@ -86,6 +100,25 @@ std::string result_json(const PointResult& result) {
   for (const ScopeFigures& scope : result.figures)
     root["metrics"][scope.scope] = figures_json(scope.figures);
   return root.dump(2) + '\n';
+}
+
+std::optional<PointResult> parse_result(std::string_view json) try {
+  const Json root = Json::parse(json);
+  if (root.at("tokenline") != report::version()) return std::nullopt;
+  PointResult result{.sha256 = root.at("point_sha256"),
+                     .scenario = root.at("scenario"),
+                     .seed = root.at("seed"),
+                     .config_sha256 = root.at("config_sha256"),
+                     .simulated_s = root.at("simulated_s"),
+                     .asserts = {},
+                     .figures = {}};
+  for (const Json& verdict : root.at("asserts"))
+    result.asserts.emplace_back(verdict.at("condition"), verdict.at("passed"));
+  for (const auto& [scope, figures] : root.at("metrics").items())
+    result.figures.push_back({scope, figures_from(figures)});
+  return result;
+} catch (const Json::exception&) {
+  return std::nullopt;
 }
 
 }  // namespace tokenline::sweep

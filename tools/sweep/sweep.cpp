@@ -91,14 +91,14 @@ CheckedPoint check_point(const SweepText& text, const Settings& settings, FileDi
 
 /// Adds what is wrong with the points to the document: a mistake that several share once, with the
 /// first of them.
-void report_mistakes_of_points(config::Document& document, const Sweep& sweep,
-                               const std::vector<CheckedPoint>& all) {
+void report_mistakes_of_points(config::Document& document, const std::vector<CheckedPoint>& all) {
   std::set<std::tuple<std::string, int, int, std::string, std::string>> seen;
   for (const CheckedPoint& checked : all)
     for (const Diagnostic& d : checked.mistakes)
       if (seen.emplace(d.where.file, d.where.line, d.where.column, d.path, d.message).second)
         document.error(d.where, d.path,
-                       fmt::format("{} ({})", d.message, label(sweep, checked.point)), d.hint);
+                       fmt::format("{} ({})", d.message, fmt::join(checked.point.overrides, ", ")),
+                       d.hint);
 }
 
 Sweep build_sweep(config::Node root) {
@@ -114,7 +114,7 @@ Sweep build_sweep(config::Node root) {
   FileDigests files;
   report::for_each_index(all.size(), report::hardware_threads(),
                          [&](std::size_t i) { checked[i] = check_point(text, all[i], files); });
-  report_mistakes_of_points(document, sweep, checked);
+  report_mistakes_of_points(document, checked);
   document.throw_if_errors();
   for (CheckedPoint& point : checked) sweep.points.push_back(std::move(point.point));
   return sweep;

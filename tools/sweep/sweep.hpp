@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -70,5 +71,8 @@ struct PointResult {
 
 /// A result as JSON: one object, doubles in their shortest exact form, empty as null.
 [[nodiscard]] std::string result_json(const PointResult& result);
+
+/// The same back. Empty where the text is not a whole result of this version of Tokenline.
+[[nodiscard]] std::optional<PointResult> parse_result(std::string_view json);
 
 }  // namespace tokenline::sweep
