@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Kernels last between a nanosecond and a quarter of an hour.
-constexpr config::Range<double> microseconds{1e-3, 1e9};
+constexpr config::Range<double> column_microseconds{1e-3, 1e9};
 
 /// Of any table; each says what it takes where its column is missing.
 const std::vector<std::string_view> optional_columns{"dtype",        "kv_dtype", "gemm_dtype",
@@ -51,7 +51,7 @@ void Folder::each_row(const std::string& file, const std::vector<std::string_vie
 }
 
 Seconds Folder::time(const Row& row, std::string_view column) {
-  return Seconds(row.real(column, microseconds) * 1e-6);
+  return Seconds(row.real(column, column_microseconds) * 1e-6);
 }
 
 void Folder::refuse(const Row& row, std::string_view column, std::string_view reason,

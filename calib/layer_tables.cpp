@@ -15,7 +15,7 @@ using Row = Folder::Row;
 
 constexpr std::string_view model_name = "llama-3.1-8b";
 constexpr std::string_view file_prefix = "vllm_llama31_8b_tp1_";
-constexpr std::int64_t kv_element = 2;  ///< Bytes of a value in the KV cache of these runs.
+constexpr std::int64_t run_kv_element = 2;  ///< Bytes of a value in the KV cache of these runs.
 
 models::OperatorList layer_operators() {
   return models::operators(models::load_model(std::string(model_name)), {});
@@ -77,7 +77,7 @@ void add_chunk(Folder& folder, const hw::Heads& heads, const MixedSample& call) 
   if (call.past == 0) folder.add_again(prefill_sample(gpu, heads, prefill, call.time));
   // Sizes of a grid have logarithms: no past is 1.
   folder.add_again(attention_sample(
-      Kernel::chunked_prefill, heads, kv_element,
+      Kernel::chunked_prefill, heads, run_kv_element,
       {call.chunk, std::max<std::int64_t>(1, call.past)},
       hw::prefill_terms(gpu, hw::usual_prefill(gpu.generation), heads, prefill), call.time));
 }
@@ -143,7 +143,7 @@ void read_calls(Folder& folder) {
       add_chunk(folder, heads, *call);
     else if (call->chunk == 0)
       folder.add_again(decode_sample(folder.gpu(), heads,
-                                     {call->decodes, call->decodes * call->context, kv_element},
+                                     {call->decodes, call->decodes * call->context, run_kv_element},
                                      call->time));
     else
       both.emplace_back(&row, Chunk{call->chunk, call->past});
@@ -173,8 +173,8 @@ void add_mixed_decodes(Folder& folder) {
     const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
     std::ranges::nth_element(times, middle);
     const hw::KernelTerms terms = hw::mixed_decode_terms(
-        gpu, hw::usual_prefill(gpu.generation), heads, {count, count * context, kv_element});
-    folder.add_again(attention_sample(Kernel::mixed_decode, heads, kv_element, {count, context},
+        gpu, hw::usual_prefill(gpu.generation), heads, {count, count * context, run_kv_element});
+    folder.add_again(attention_sample(Kernel::mixed_decode, heads, run_kv_element, {count, context},
                                       terms, std::max(least, *middle)));
   }
 }

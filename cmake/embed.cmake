@@ -22,6 +22,7 @@ if(NOT CMAKE_SCRIPT_MODE_FILE)
       DEPENDS ${arg_FILES} ${TOKENLINE_EMBED_SCRIPT}
       COMMENT "Embedding the files of ${arg_FUNCTION}()"
       VERBATIM)
+    set_source_files_properties(${output} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   endfunction()
   return()
 endif()

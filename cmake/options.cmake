@@ -14,9 +14,9 @@ target_include_directories(tokenline_options INTERFACE ${PROJECT_SOURCE_DIR})
 # -ffp-contract=off: the same scenario gives the same bytes on g++ and clang.
 target_compile_options(
   tokenline_options
-  INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wold-style-cast
+  INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wold-style-cast
             -Wnon-virtual-dtor -Woverloaded-virtual -Wnull-dereference -ffp-contract=off
-            $<$<BOOL:${TOKENLINE_WERROR}>:-Werror>
+            $<$<NOT:$<BOOL:${CMAKE_UNITY_BUILD}>>:-Wshadow> $<$<BOOL:${TOKENLINE_WERROR}>:-Werror>
             $<$<CXX_COMPILER_ID:GNU>:-Wduplicated-cond -Wlogical-op -Wsuggest-override>)
 if(TOKENLINE_SANITIZE)
   target_compile_options(tokenline_options INTERFACE -fsanitize=${TOKENLINE_SANITIZE}

@@ -29,7 +29,7 @@ constexpr std::array generations{"ampere", "ada", "hopper", "blackwell"};
 using enum models::CollectiveOp;
 constexpr std::array operations{all_reduce, all_gather, reduce_scatter, all_to_all, send_recv};
 using enum CollectiveImplementation;
-constexpr std::array implementations{vllm_graph, vllm_eager, nccl};
+constexpr std::array reduce_implementations{vllm_graph, vllm_eager, nccl};
 
 /// The enumerator of a word among `words`, which a mistake leaves at the first.
 template <class Enum>
@@ -219,7 +219,7 @@ CollectiveCurve read_curve(Reader& reader) {
   CollectiveCurve curve;
   curve.op = read_name<models::CollectiveOp>(reader, {"op", "The operation"}, names_of(operations));
   curve.implementation = read_name<CollectiveImplementation>(
-      reader, {"implementation", "What ran it"}, names_of(implementations));
+      reader, {"implementation", "What ran it"}, names_of(reduce_implementations));
   curve.gpus = reader.integer({"gpus", "Ranks"}, {2, 1'000});
   read_points(reader, curve);
   curve.error = read_error(reader, {"median_error", "Median relative error of a point left out"},

@@ -19,8 +19,7 @@ namespace {
 
 /// FlashAttention-2 and -3 are built for heads up to this width.
 constexpr std::int64_t max_head_dim = 256;
-constexpr double element = 2.0;  ///< Bytes of a 16-bit value.
-constexpr std::array<std::string_view, operator_kinds> kind_names{
+constexpr std::array<std::string_view, operator_kinds> operator_names{
     "gemm", "prefill_attention", "decode_attention", "experts", "mla", "elementwise", "collective"};
 
 /// Why a collective is not priced; empty if it is.
@@ -67,7 +66,9 @@ std::string refuse_degree(const StepSetup& setup) {
 
 }  // namespace
 
-std::string_view name(OperatorKind kind) { return kind_names.at(static_cast<std::size_t>(kind)); }
+std::string_view name(OperatorKind kind) {
+  return operator_names.at(static_cast<std::size_t>(kind));
+}
 
 Seconds OperatorTimes::total() const {
   Seconds sum;
@@ -314,21 +315,22 @@ Bytes StepCost::activations(std::int64_t tokens, std::int64_t sampled,
   const std::int64_t mlp = (model.mlp == models::Mlp::gated ? 3 : 2) * inner;
   const std::int64_t attention = 2 * (heads_.q + heads_.kv) * heads_.dim;
   const std::int64_t per_token = 2 * model.hidden_size + std::max(mlp, attention);
-  double bytes = element * real(own * per_token);
+  double bytes = bytes_16bit * real(own * per_token);
   if (operators_.experts) {
     // vLLM's fused experts: rows of gate and up, reused for those of down, and of the activation.
     const models::ExpertLayers& layers = *operators_.experts;
     const std::int64_t width = layers.intermediate_size / layers.tensor;
     const std::int64_t rows = ceil_div(tokens * layers.experts_per_token, layers.expert);
     const double experts =
-        element * (real(rows) * real(std::max(2 * width, layers.hidden_size) + width) +
-                   real(own * 2 * model.hidden_size));
+        bytes_16bit * (real(rows) * real(std::max(2 * width, layers.hidden_size) + width) +
+                       real(own * 2 * model.hidden_size));
     bytes = std::max(bytes, experts);
   }
   if (operators_.lm_head.count > 0)
-    bytes += (element + 4.0) * real(ceil_div(sampled, setup_.parallelism.data) * model.vocab_size);
+    bytes +=
+        (bytes_16bit + 4.0) * real(ceil_div(sampled, setup_.parallelism.data) * model.vocab_size);
   if (setup_.prefill_kernel == PrefillKernel::naive)
-    bytes += 2.0 * element * real(score_elements) * real(heads_.q) / real(ranks * ranks);
+    bytes += 2.0 * bytes_16bit * real(score_elements) * real(heads_.q) / real(ranks * ranks);
   return Bytes(bytes);
 }
 

@@ -12,7 +12,6 @@ namespace tokenline::hw {
 namespace {
 
 constexpr double row_tile = 16.0;
-constexpr double element = 2.0;  ///< Bytes of a 16-bit value.
 
 }  // namespace
 
@@ -44,7 +43,7 @@ KernelTerms expert_terms(const Datasheet& gpu, const models::ExpertLayers& layer
   const Bytes expert(3.0 * hidden * inner * weight_bytes_per_element(layers.precision));
   // However tokens choose, each chooses different experts.
   terms.fresh = std::min(met, real(layers.experts_per_token) / real(layers.expert)) * expert;
-  terms.bytes = met * expert + Bytes(rows * per_row * element);
+  terms.bytes = met * expert + Bytes(rows * per_row * bytes_16bit);
   return terms;
 }
 

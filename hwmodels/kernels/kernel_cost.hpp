@@ -8,6 +8,9 @@
 
 namespace tokenline::hw {
 
+/// Bytes of a 16-bit value: activations, whatever the weights' precision.
+inline constexpr double bytes_16bit = 2.0;
+
 /// What one kernel (or a group of kernels) takes on one GPU.
 struct KernelCost {
   Seconds time;

@@ -11,8 +11,6 @@
 namespace tokenline::hw {
 namespace {
 
-constexpr double element = 2.0;  ///< Bytes of a 16-bit value.
-
 /// FlashMLA and CUTLASS MLA keep a tile of 64 queries and two of 64 latents: 228 KiB of an SM.
 constexpr Bytes flash_mla_shared_memory(228.0 * 1024.0);
 /// Where shared memory is smaller, vLLM decodes with Triton: thread blocks of up to 16 heads
@@ -59,7 +57,7 @@ void add_projections(KernelTerms& terms, const Datasheet& gpu,
       tokens * (3.0 * real(layers.hidden_size) + 2.0 * weights.q / real(layers.hidden_size));
   const Bytes read(weights.all() * weight_bytes_per_element(layers.precision));
   terms.fresh += read;
-  terms.bytes += read + Bytes(activations * element);
+  terms.bytes += read + Bytes(activations * bytes_16bit);
 }
 
 /// K/V blocks that one SM walks, times SMs, when thread blocks fill it one at a time.
@@ -87,7 +85,7 @@ KernelTerms mla_prefill_terms(const Datasheet& gpu, const models::LatentAttentio
   // Q and O of heads; K and V of heads, past ones included; the latents into the cache.
   const double all_keys = real(batch * (past_tokens + new_tokens));
   const double latents = real(dims.kv_lora_rank + dims.qk_rope_head_dim);
-  terms.bytes = Bytes((queries + all_keys) * heads * widths * element +
+  terms.bytes = Bytes((queries + all_keys) * heads * widths * bytes_16bit +
                       all_keys * latents * real(kv_element));
   terms.fresh = Bytes(real(batch * past_tokens) * latents * real(kv_element));
   if (projections) add_projections(terms, gpu, layers, queries, all_keys);
@@ -106,7 +104,7 @@ KernelTerms mla_decode_terms(const Datasheet& gpu, const models::LatentAttention
   terms.compute = terms.flops / gpu.peak_16bit;
   terms.peak = terms.flops / terms.compute;
   terms.fresh = Bytes(real(context) * (latent + rope) * real(kv_element));
-  terms.bytes = terms.fresh + Bytes(real(sequences) * heads * (2.0 * latent + rope) * element);
+  terms.bytes = terms.fresh + Bytes(real(sequences) * heads * (2.0 * latent + rope) * bytes_16bit);
   if (gpu.shared_memory_per_sm < flash_mla_shared_memory)
     terms.blocks = triton_steps(gpu, layers.q_heads, sequences, context);
   if (projections) add_projections(terms, gpu, layers, real(sequences), real(sequences));

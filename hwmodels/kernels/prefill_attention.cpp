@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t element = 2;  ///< Bytes of a 16-bit value.
 
 /// Rows of queries and keys that one pass of a kernel's loop multiplies.
-struct Tile {
+struct PrefillTile {
   std::int64_t queries = 128;
   std::int64_t keys = 128;
 };
@@ -62,7 +62,7 @@ struct BlockCount {
   double longest = 0.0;
 };
 
-BlockCount count_blocks(const Prefill& prefill, std::int64_t group, const Tile& tile) {
+BlockCount count_blocks(const Prefill& prefill, std::int64_t group, const PrefillTile& tile) {
   const std::int64_t blocks = ceil_div(prefill.new_tokens * group, tile.queries);
   const std::int64_t all = ceil_div(prefill.past_tokens + prefill.new_tokens, tile.keys);
   if (!prefill.causal) return {blocks, real(blocks * all), real(all)};
@@ -87,7 +87,7 @@ Seconds shared_tile_time(const TileTime& time, std::int64_t resident) {
 
 /// FlashAttention-3 overlaps the exponentials with the products; FlashAttention-2 needs a second
 /// resident block for that.
-KernelTerms later_flash_terms(const Datasheet& gpu, bool overlapped, const Tile& tile,
+KernelTerms later_flash_terms(const Datasheet& gpu, bool overlapped, const PrefillTile& tile,
                               const Heads& heads, const Prefill& prefill) {
   // vLLM passes ragged batches, for which FlashAttention-3 packs the q heads of a kv head into one
   // query block (PackGQA, hopper/heuristics.h).
@@ -130,8 +130,8 @@ KernelTerms first_flash_terms(const Datasheet& gpu, const Heads& heads, const Pr
   const std::int64_t keys = prefill.past_tokens + queries;
   const auto fitting = static_cast<std::uint64_t>(gpu.shared_memory_per_sm.value()) /
                        static_cast<std::uint64_t>(4 * dim * element);
-  const Tile tile{.keys = std::clamp<std::int64_t>(
-                      static_cast<std::int64_t>(std::bit_floor(fitting)), 16, 256)};
+  const PrefillTile tile{.keys = std::clamp<std::int64_t>(
+                             static_cast<std::int64_t>(std::bit_floor(fitting)), 16, 256)};
   const BlockCount count = count_blocks(prefill, 1, tile);
   const double tiles = real(heads.q * prefill.batch) * count.total;
 
@@ -189,7 +189,7 @@ KernelTerms prefill_terms(const Datasheet& gpu, PrefillKernel kernel, const Head
   TOKENLINE_CHECK(kernel != PrefillKernel::naive, "naive attention is three kernels");
   if (kernel == PrefillKernel::fa1) return first_flash_terms(gpu, heads, prefill);
   const bool overlapped = kernel == PrefillKernel::fa3;
-  const Tile tile{.keys = overlapped ? 128 : 64};
+  const PrefillTile tile{.keys = overlapped ? 128 : 64};
   return later_flash_terms(gpu, overlapped, tile, heads, prefill);
 }
 
@@ -201,7 +201,8 @@ KernelTerms mixed_decode_terms(const Datasheet& gpu, PrefillKernel kernel, const
                      .kv_element = decode.kv_element};
   if (kernel != PrefillKernel::fa2) return prefill_terms(gpu, kernel, heads, each);
   // A paged cache is read by the kernel made for split contexts (flash_fwd_launch_template.h).
-  const Tile paged{.queries = 64, .keys = std::clamp<std::int64_t>(16384 / heads.dim, 64, 256)};
+  const PrefillTile paged{.queries = 64,
+                          .keys = std::clamp<std::int64_t>(16384 / heads.dim, 64, 256)};
   return later_flash_terms(gpu, /*overlapped=*/false, paged, heads, each);
 }
 

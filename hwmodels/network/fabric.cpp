@@ -21,7 +21,7 @@ using config::Reader;
 /// What there is lies well within these; beyond them simulated times would end.
 constexpr Range<double> rates{1e6, 1e15};
 constexpr Range<double> delays{0.0, 1.0};
-constexpr Range<double> share{1e-2, 1.0};
+constexpr Range<double> shares{1e-2, 1.0};
 /// What keeps the graph, and the time to build it, within reason.
 constexpr Range<std::int64_t> gpu_count{1, 256};
 constexpr Range<std::int64_t> node_count{1, 4'096};
@@ -31,11 +31,11 @@ Cable read_cable(Reader reader) {
   Cable cable;
   const BytesPerSecond rate = reader.bandwidth({"bandwidth", "Line rate of each direction"}, rates);
   const double efficiency =
-      reader.real({"efficiency", "Share of the line rate that payload reaches"}, share, 1.0);
+      reader.real({"efficiency", "Share of the line rate that payload reaches"}, shares, 1.0);
   const auto back = reader.optional_real(
       {"efficiency_back",
        "The same from the GPU, into memory, into drives, where it differs from the other way"},
-      share);
+      shares);
   cable.forward = rate * efficiency;
   cable.backward = rate * back.value_or(efficiency);
   cable.both_ways = reader.bandwidth(
@@ -113,7 +113,7 @@ void read_inter(Reader& reader, InterFabric& fabric) {
   fabric.collective_step = collectives.seconds(
       {"step", "Time of a step of a collective beyond the latency of its path"}, delays);
   fabric.collective_efficiency =
-      collectives.real({"efficiency", "Share of a path's bandwidth that it reaches"}, share);
+      collectives.real({"efficiency", "Share of a path's bandwidth that it reaches"}, shares);
   collectives.finish();
 }
 

@@ -12,9 +12,9 @@
 namespace tokenline::hw {
 namespace {
 
-constexpr std::array<std::string_view, 9> kind_names{"gpu",          "nvswitch",    "PCIe switch",
-                                                     "root complex", "NIC",         "host memory",
-                                                     "nvme",         "leaf switch", "spine switch"};
+constexpr std::array<std::string_view, 9> vertex_names{
+    "gpu",         "nvswitch", "PCIe switch", "root complex", "NIC",
+    "host memory", "nvme",     "leaf switch", "spine switch"};
 
 class Builder {
  public:
@@ -121,7 +121,7 @@ class Builder {
 }  // namespace
 
 std::string name(const Vertex& vertex) {
-  const std::string_view kind = kind_names.at(static_cast<std::size_t>(vertex.kind));
+  const std::string_view kind = vertex_names.at(static_cast<std::size_t>(vertex.kind));
   if (vertex.node < 0) return fmt::format("{} {}", kind, vertex.index);
   return fmt::format("{} {} of node {}", kind, vertex.index, vertex.node);
 }

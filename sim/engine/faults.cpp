@@ -17,7 +17,7 @@ constexpr config::Range<double> times{0.0, 1e9};
 constexpr config::Range<std::int64_t> node_indices{0, 4'095};
 constexpr config::Range<std::int64_t> nic_indices{0, 255};
 
-TimePoint time_point(Seconds seconds) { return TimePoint{} + to_duration(seconds); }
+TimePoint fault_time(Seconds seconds) { return TimePoint{} + to_duration(seconds); }
 
 void read_replica(Reader& item, std::int64_t replicas, Fault& fault) {
   const std::int64_t replica = item.integer({"replica", "Which one, counted from 0."}, {0, 4095});
@@ -27,7 +27,7 @@ void read_replica(Reader& item, std::int64_t replicas, Fault& fault) {
 }
 
 void read_crash(Reader& item, Duration restart_delay, Fault& fault) {
-  fault.at = time_point(item.seconds({"at", "When the replica crashes."}, times));
+  fault.at = fault_time(item.seconds({"at", "When the replica crashes."}, times));
   const auto restart = item.optional_seconds(
       {"restart", "Until it serves again; cluster.restart_delay unless given."}, {1e-3, 1e9});
   fault.restart = restart ? to_duration(*restart) : restart_delay;
@@ -35,8 +35,8 @@ void read_crash(Reader& item, Duration restart_delay, Fault& fault) {
 
 void read_span(Reader& item, Fault& fault) {
   const std::size_t before = item.document().mistakes();
-  fault.at = time_point(item.seconds({"from", "When it begins."}, times));
-  fault.to = time_point(item.seconds({"to", "When all is as fast as before."}, times));
+  fault.at = fault_time(item.seconds({"from", "When it begins."}, times));
+  fault.to = fault_time(item.seconds({"to", "When all is as fast as before."}, times));
   if (fault.to <= fault.at && item.document().mistakes() == before)
     item.error("to", "it ends before it begins");
 }

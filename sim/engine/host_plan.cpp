@@ -6,7 +6,7 @@ namespace tokenline {
 namespace {
 
 /// What one GPU moves of a block.
-struct Part {
+struct HostPart {
   Bytes bytes;
   std::int64_t pieces = 1;
 };
@@ -15,10 +15,10 @@ struct Part {
 struct Way {
   const hw::Network& network;
   std::span<const hw::Vertex> gpus;
-  std::vector<Part> parts;  ///< Of each stage: consecutive GPUs, equally many.
+  std::vector<HostPart> parts;  ///< Of each stage: consecutive GPUs, equally many.
   bool nvme = false;
 
-  [[nodiscard]] const Part& part(std::size_t gpu) const {
+  [[nodiscard]] const HostPart& part(std::size_t gpu) const {
     return parts[gpu * parts.size() / gpus.size()];
   }
   [[nodiscard]] hw::Vertex store(const hw::Vertex& gpu) const {

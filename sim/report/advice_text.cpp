@@ -10,7 +10,7 @@
 namespace tokenline::report {
 namespace {
 
-constexpr std::size_t page_width = 118;
+constexpr std::size_t advice_width = 118;
 constexpr std::size_t indent = 4;
 
 std::size_t count(const Advice& advice, Verdict verdict) {
@@ -62,14 +62,14 @@ std::string remedy_text(const Remedy& remedy) {
     verdict += "; the rule is still broken then";
   // Not wrapped, so that it can be pasted.
   return fmt::format("{:{}}{}: {}\n", "", indent, name, as_options(remedy.proposal)) +
-         wrapped(verdict, indent + 2, page_width);
+         wrapped(verdict, indent + 2, advice_width);
 }
 
 std::string finding_text(const Finding& finding, std::size_t number) {
   const Judgement& judged = finding.judgement;
   std::string out =
       fmt::format("{:>2}  {:<16}{}\n", number, name(judged.verdict), finding.rule->text) +
-      wrapped(judged.evidence, indent, page_width) + wrapped(judged.note, indent, page_width);
+      wrapped(judged.evidence, indent, advice_width) + wrapped(judged.note, indent, advice_width);
   for (const Remedy& remedy : finding.remedies) out += remedy_text(remedy);
   return out;
 }

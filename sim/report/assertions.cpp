@@ -15,16 +15,16 @@
 namespace tokenline::report {
 namespace {
 
-using Comparison = Condition::Comparison;
+using Relation = Condition::Comparison;
 
 /// The operators as they are written, those with two characters first.
-constexpr std::array<std::pair<std::string_view, Comparison>, 6> operators{
-    {{"<=", Comparison::at_most},
-     {">=", Comparison::at_least},
-     {"==", Comparison::equal},
-     {"!=", Comparison::unequal},
-     {"<", Comparison::less},
-     {">", Comparison::greater}}};
+constexpr std::array<std::pair<std::string_view, Relation>, 6> operators{
+    {{"<=", Relation::at_most},
+     {">=", Relation::at_least},
+     {"==", Relation::equal},
+     {"!=", Relation::unequal},
+     {"<", Relation::less},
+     {">", Relation::greater}}};
 
 std::string_view trimmed(std::string_view text) {
   const auto begin = text.find_first_not_of(' ');
@@ -111,19 +111,19 @@ config::Location where(const Scenario& scenario, std::size_t i) {
   return list->items[i].where;
 }
 
-bool holds(double value, Comparison comparison, double bound) {
+bool holds(double value, Relation comparison, double bound) {
   switch (comparison) {
-    case Comparison::less:
+    case Relation::less:
       return value < bound;
-    case Comparison::at_most:
+    case Relation::at_most:
       return value <= bound;
-    case Comparison::greater:
+    case Relation::greater:
       return value > bound;
-    case Comparison::at_least:
+    case Relation::at_least:
       return value >= bound;
-    case Comparison::equal:
+    case Relation::equal:
       return value == bound;
-    case Comparison::unequal:
+    case Relation::unequal:
       return value != bound;
   }
   return false;

@@ -13,7 +13,7 @@ namespace {
 constexpr double knife_edge = 5.0;
 constexpr double mostly = 0.5;
 
-constexpr std::array<std::string_view, 9> metrics{
+constexpr std::array<std::string_view, 9> widened_metrics{
     "output_throughput", "request_goodput", "mean_ttft_ms", "median_ttft_ms", "p99_ttft_ms",
     "mean_tpot_ms",      "p99_tpot_ms",     "mean_e2el_ms", "p99_e2el_ms"};
 
@@ -92,7 +92,7 @@ std::string warning(const ErrorBand& band) {
 
 }  // namespace
 
-std::span<const std::string_view> band_metrics() { return metrics; }
+std::span<const std::string_view> band_metrics() { return widened_metrics; }
 
 ErrorBand error_band(const Summary& low, const Summary& nominal, const Summary& high) {
   const double error = nominal.price_error_fraction.value_or(0.0);
@@ -101,7 +101,7 @@ ErrorBand error_band(const Summary& low, const Summary& nominal, const Summary& 
                  .queued = std::max({queued_share(low), queued_share(nominal), queued_share(high)}),
                  .rows = {}};
   for (const ClassSummary& c : nominal.classes)
-    for (const std::string_view metric : metrics)
+    for (const std::string_view metric : widened_metrics)
       if (auto row = row_of(c.name, metric, {&low, &nominal, &high}, knife_edge * error))
         band.rows.push_back(std::move(*row));
   return band;

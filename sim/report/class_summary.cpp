@@ -158,8 +158,8 @@ struct Group {
   stats::Histogram gaps;
 };
 
-ClassSummary summarize(const Group& group, std::span<const RequestClass> classes,
-                       const std::optional<MeasureWindow>& window) {
+ClassSummary summarize_group(const Group& group, std::span<const RequestClass> classes,
+                             const std::optional<MeasureWindow>& window) {
   Totals t = total(group.records, classes);
   const auto offered = static_cast<std::int64_t>(group.records.size());
   std::optional<double> duration;
@@ -227,15 +227,16 @@ std::vector<ClassSummary> summarize_classes(const RunResult& run,
   }
   std::vector<ClassSummary> summaries;
   if (run.classes.size() == 1) {
-    const ClassSummary only = summarize(groups[1], run.classes, window);
+    const ClassSummary only = summarize_group(groups[1], run.classes, window);
     summaries = {only, only};
     summaries.front().name = groups.front().name;
     return summaries;
   }
-  for (const Group& group : groups) summaries.push_back(summarize(group, run.classes, window));
+  for (const Group& group : groups)
+    summaries.push_back(summarize_group(group, run.classes, window));
   return summaries;
 }
 
-std::vector<std::string> class_figure_keys() { return summarize({}, {}, {}).figures.keys(); }
+std::vector<std::string> class_figure_keys() { return summarize_group({}, {}, {}).figures.keys(); }
 
 }  // namespace tokenline::report

@@ -24,7 +24,7 @@ std::string entry(std::string_view label, const std::string& value) {
   return fmt::format("{:<{}} {}\n", label, label_width, value);
 }
 
-std::string number(const Figure& figure) {
+std::string figure_value(const Figure& figure) {
   if (!figure.value) return "-";
   return figure.whole ? fmt::format("{:.0f}", *figure.value) : fmt::format("{:.2f}", *figure.value);
 }
@@ -52,7 +52,7 @@ std::string failures(const ClassSummary& all) {
   std::string out;
   for (const auto& [key, label] : causes)
     if (const Figure& count = *all.figures.find(key); count.value != 0.0)
-      out += entry(label, number(count));
+      out += entry(label, figure_value(count));
   return out;
 }
 
@@ -68,11 +68,11 @@ std::string totals(const ClassSummary& all) {
        {"total_token_throughput", "Total Token throughput (tok/s):"}}};
   std::string out;
   for (const auto& [key, label] : lines) {
-    out += entry(label, number(*all.figures.find(key)));
+    out += entry(label, figure_value(*all.figures.find(key)));
     if (key == "failed") out += failures(all);
   }
   if (all.has_targets)
-    out += entry("Request goodput (req/s):", number(*all.figures.find("request_goodput")));
+    out += entry("Request goodput (req/s):", figure_value(*all.figures.find("request_goodput")));
   return out;
 }
 
@@ -94,7 +94,7 @@ std::string latencies(const ClassSummary& all) {
     out += title(metric.title, '-');
     for (const auto& [key, label] : statistics)
       out += entry(fmt::format("{} {} (ms):", label, metric.name),
-                   number(*all.figures.find(fmt::format("{}_{}_ms", key, metric.key))));
+                   figure_value(*all.figures.find(fmt::format("{}_{}_ms", key, metric.key))));
   }
   return out;
 }

@@ -30,7 +30,7 @@ LatencyCurve curve(const stats::Histogram& gaps) {
 }
 
 /// The requests of a class, or of all.
-struct Samples {
+struct CurveSamples {
   std::vector<double> ttft;
   std::vector<double> tpot;
   std::vector<double> e2el;
@@ -56,7 +56,7 @@ LatencyCurve curve(std::vector<double> samples) {
 }
 
 std::vector<ClassCurves> latency_curves(const RunResult& run) {
-  std::vector<Samples> by_class(run.classes.size() + 1);
+  std::vector<CurveSamples> by_class(run.classes.size() + 1);
   for (const RequestRecord& r : run.log.records) {
     if (!r.measured || r.outcome != Outcome::completed) continue;
     by_class.front().add(r);
@@ -64,7 +64,7 @@ std::vector<ClassCurves> latency_curves(const RunResult& run) {
   }
   std::vector<ClassCurves> curves;
   for (std::size_t i = 0; i < by_class.size(); ++i) {
-    Samples& samples = by_class[i];
+    CurveSamples& samples = by_class[i];
     if (i > 0) samples.gaps = run.log.token_gaps[i - 1];
     if (i == 0)
       for (const stats::Histogram& gaps : run.log.token_gaps) samples.gaps.merge(gaps);

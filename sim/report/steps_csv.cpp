@@ -35,20 +35,20 @@ void add_time(fmt::memory_buffer& row, Duration time, std::int64_t unit, int dig
   fmt::format_to(std::back_inserter(row), "{}.{:0{}},", time.count() / unit, time.count() % unit,
                  digits);
 }
-void add_s(fmt::memory_buffer& row, TimePoint when) {
+void add_step_s(fmt::memory_buffer& row, TimePoint when) {
   add_time(row, when.time_since_epoch(), 1'000'000'000, 9);
 }
-void add_ms(fmt::memory_buffer& row, Duration time) { add_time(row, time, 1'000'000, 6); }
+void add_step_ms(fmt::memory_buffer& row, Duration time) { add_time(row, time, 1'000'000, 6); }
 
 void add_row(fmt::memory_buffer& row, std::string_view instance, const LoggedStep& step,
              TimePoint end) {
   fmt::format_to(std::back_inserter(row), "{},{},", instance, step.micro_batch);
-  add_s(row, step.begin);
-  add_s(row, end);
-  add_ms(row, step.host);
-  add_ms(row, step.swapping);
-  add_ms(row, step.gpu);
-  add_ms(row, step.waiting);
+  add_step_s(row, step.begin);
+  add_step_s(row, end);
+  add_step_ms(row, step.host);
+  add_step_ms(row, step.swapping);
+  add_step_ms(row, step.gpu);
+  add_step_ms(row, step.waiting);
   fmt::format_to(std::back_inserter(row), "{},{},{},{},{},{},{},{},{},{}\n", step.decode_sequences,
                  step.decode_context, step.pieces, step.prefill_tokens, step.running,
                  step.waiting_requests, name(step.blocked), step.kv_used_blocks, step.flops.value(),

@@ -9,12 +9,12 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json optional(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
+Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
 
 void add(Json& object, const Figures& figures) {
   for (const Figure& figure : figures.all())
     object[figure.key] =
-        figure.whole ? Json(static_cast<std::int64_t>(*figure.value)) : optional(figure.value);
+        figure.whole ? Json(static_cast<std::int64_t>(*figure.value)) : or_null(figure.value);
 }
 
 Json engine(const EngineConfig& config) {
@@ -126,9 +126,9 @@ std::string summary_json(const Summary& summary) {
   }
   Json by_operator = Json::object();
   for (const auto& [kind, share] : summary.off_grid_by_operator) by_operator[kind] = share;
-  root["pricing"] = {{"off_grid_fraction", optional(summary.off_grid_fraction)},
+  root["pricing"] = {{"off_grid_fraction", or_null(summary.off_grid_fraction)},
                      {"off_grid_by_operator", by_operator},
-                     {"median_error_fraction", optional(summary.price_error_fraction)},
+                     {"median_error_fraction", or_null(summary.price_error_fraction)},
                      {"gpu", summary.gpu},
                      {"prefill_attention", name(summary.engine.prefill_attention)},
                      {"decode_attention", name(summary.engine.decode_attention)}};
@@ -145,7 +145,7 @@ std::string summary_json(const Summary& summary) {
   root["asserts"] = Json::array();
   for (const AssertResult& result : summary.asserts)
     root["asserts"].push_back({{"condition", result.condition},
-                               {"value", optional(result.value)},
+                               {"value", or_null(result.value)},
                                {"passed", result.passed}});
   return root.dump(2) + '\n';
 }

@@ -12,7 +12,7 @@ using Json = nlohmann::ordered_json;
 constexpr std::array<std::string_view, gauge_count> gauge_names{
     "waiting", "running", "kv_fraction", "decode_sequences", "prompt_tokens", "step_ms"};
 
-double seconds(TimePoint when) {
+double seconds_of(TimePoint when) {
   return static_cast<double>(when.time_since_epoch().count()) / 1e9;
 }
 
@@ -97,7 +97,8 @@ Json lane_json(const Lane& lane, const InstanceResult& instance, const ReplicaHa
                      [&](std::size_t i) { return amount(lane.bins[i]) / bins.elapsed_s(i); });
   };
   Json down = Json::array();
-  for (const DownTime& time : lane.down) down.push_back({seconds(time.from), seconds(time.until)});
+  for (const DownTime& time : lane.down)
+    down.push_back({seconds_of(time.from), seconds_of(time.until)});
   return {{"name", instance.name},
           {"gpu", hardware.gpu},
           {"gauges", std::move(gauges)},
@@ -148,16 +149,16 @@ Json tail_json(const RunResult& run, const Bins& bins) {
   if (!tail) return {};
   std::vector<std::int64_t> arrivals(bins.count());
   for (const TimePoint when : tail->arrivals) ++arrivals[bins.of(when)];
-  return {{"from_s", seconds(tail->from)},
-          {"to_s", seconds(tail->to)},
+  return {{"from_s", seconds_of(tail->from)},
+          {"to_s", seconds_of(tail->to)},
           {"requests", tail->arrivals.size()},
           {"arrivals", arrivals}};
 }
 
 Json measure_json(const std::optional<MeasureWindow>& window) {
   if (!window) return {};
-  return {{"from_s", seconds(window->from)},
-          {"to_s", window->to ? Json(seconds(*window->to)) : Json()}};
+  return {{"from_s", seconds_of(window->from)},
+          {"to_s", window->to ? Json(seconds_of(*window->to)) : Json()}};
 }
 
 Json faults_json(const std::vector<FaultResult>& all) {
@@ -170,8 +171,8 @@ Json faults_json(const std::vector<FaultResult>& all) {
       item["links"] = hw::name(fault.brownout);
     else
       item["replica"] = fault.replica;
-    item["from_s"] = seconds(fault.at);
-    item["to_s"] = seconds(crash ? fault.at + fault.restart : fault.to);
+    item["from_s"] = seconds_of(fault.at);
+    item["to_s"] = seconds_of(crash ? fault.at + fault.restart : fault.to);
     list.push_back(std::move(item));
   }
   return list;
@@ -190,7 +191,7 @@ std::string timeline_json(const Timeline& timeline, const Scenario& scenario,
         lane_json(timeline.lanes()[i], instance, hardware_of(scenario, instance.pool), bins));
   }
   return Json{{"width_s", to_seconds(timeline.width()).value()},
-              {"end_s", seconds(run.end)},
+              {"end_s", seconds_of(run.end)},
               {"measure", measure_json(scenario.measure)},
               {"tail", tail_json(run, bins)},
               {"faults", faults_json(run.faults)},

@@ -22,7 +22,7 @@ using namespace tokenline::test;
 namespace {
 
 template <class Check>
-void for_scenarios(int count, Check check) {
+void for_pools(int count, Check check) {
   for (int i = 0; i < sample(count); ++i) {
     const auto seed = static_cast<std::uint64_t>(i);
     const std::string yaml = random_pools(seed);
@@ -31,7 +31,7 @@ void for_scenarios(int count, Check check) {
   }
 }
 
-RunResult run_text(const std::string& yaml, const std::vector<std::string>& overrides = {}) {
+RunResult run_pools(const std::string& yaml, const std::vector<std::string>& overrides = {}) {
   Scenario scenario = parse_scenario("random.yaml", yaml, {overrides});
   return run(scenario);
 }
@@ -68,8 +68,8 @@ TEST_CASE("whatever the pools, every request is answered and every audit holds",
   std::int64_t preemptions = 0;
   std::int64_t waited = 0;  // for blocks to decode from
   std::int64_t spared = 0;  // runs in which a decode replica had some of a prompt
-  for_scenarios(120, [&](const std::string& yaml) {
-    const RunResult result = run_text(yaml);
+  for_pools(120, [&](const std::string& yaml) {
+    const RunResult result = run_pools(yaml);
     for (const AuditCheck& check : result.audit.checks) {
       INFO(check.id << " " << check.name << ": " << check.details);
       REQUIRE(check.passed);
@@ -89,20 +89,20 @@ TEST_CASE("whatever the pools, every request is answered and every audit holds",
 }
 
 TEST_CASE("the same pools and seed give the same records and the same order of events", "[pools]") {
-  for_scenarios(30, [](const std::string& yaml) {
-    const RunResult a = run_text(yaml);
-    const RunResult b = run_text(yaml);
+  for_pools(30, [](const std::string& yaml) {
+    const RunResult a = run_pools(yaml);
+    const RunResult b = run_pools(yaml);
     REQUIRE(a.log.records == b.log.records);
     REQUIRE(a.fingerprint == b.fingerprint);
   });
 }
 
 TEST_CASE("no KV moves faster than alone on the best path between its pools", "[pools]") {
-  for_scenarios(40, [](const std::string& yaml) {
+  for_pools(40, [](const std::string& yaml) {
     const std::vector<std::string> whole{"cluster.disaggregate.kv_transfer=whole",
                                          "engine.enable_prefix_caching=false"};
     const Scenario scenario = parse_scenario("random.yaml", yaml, {whole});
-    const RunResult result = run_text(yaml, whole);
+    const RunResult result = run_pools(yaml, whole);
     for (const RequestRecord& record : result.log.records) {
       const Duration wire = record.parts[Part::transfer_wire];
       if (wire == Duration{}) continue;
@@ -112,15 +112,15 @@ TEST_CASE("no KV moves faster than alone on the best path between its pools", "[
 }
 
 TEST_CASE("one pool of replicas that do both is a cluster without pools", "[pools]") {
-  for_scenarios(40, [](const std::string& yaml) {
+  for_pools(40, [](const std::string& yaml) {
     const std::size_t begin = yaml.find("  pools:");
     const std::size_t end = yaml.find("engine:\n", begin);
     std::string pooled = yaml;
     pooled.replace(begin, end - begin, "  pools: {own: {role: both, replicas: 2}}\n");
     std::string plain = yaml;
     plain.replace(begin, end - begin, "  replicas: 2\n");
-    const RunResult a = run_text(pooled);
-    const RunResult b = run_text(plain);
+    const RunResult a = run_pools(pooled);
+    const RunResult b = run_pools(plain);
     REQUIRE(a.log.records == b.log.records);
     REQUIRE(a.fingerprint == b.fingerprint);
   });
@@ -128,10 +128,10 @@ TEST_CASE("one pool of replicas that do both is a cluster without pools", "[pool
 
 TEST_CASE("where no prompt is long enough to be handed over, the prefill replicas are idle",
           "[pools]") {
-  for_scenarios(40, [](const std::string& yaml) {
+  for_pools(40, [](const std::string& yaml) {
     const std::int64_t longest = parse_scenario("random.yaml", yaml).engine.max_model_len;
     const RunResult result =
-        run_text(yaml, {fmt::format("cluster.disaggregate.min_prompt_tokens={}", longest)});
+        run_pools(yaml, {fmt::format("cluster.disaggregate.min_prompt_tokens={}", longest)});
     REQUIRE(result.transfers);
     REQUIRE(result.transfers->begun == 0);
     for (const InstanceResult& instance : result.instances)

@@ -6,7 +6,7 @@
 namespace tokenline::cli {
 namespace {
 
-Usage usage() {
+Usage advise_usage() {
   return {
       .synopsis = "advise SCENARIO [options]",
       .about =
@@ -27,8 +27,8 @@ Usage usage() {
 }  // namespace
 
 Outcome advise_command(const std::vector<std::string>& words) {
-  const auto arguments = parse(usage(), words);
-  if (!arguments) return {success, help_text(usage())};
+  const auto arguments = parse(advise_usage(), words);
+  if (!arguments) return {success, help_text(advise_usage())};
   ScenarioOptions options{.overrides = arguments->values("set")};
   if (const auto seed = arguments->value("seed")) options.overrides.push_back("seed=" + *seed);
   const report::Advice advice =

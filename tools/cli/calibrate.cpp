@@ -18,7 +18,7 @@
 namespace tokenline::cli {
 namespace {
 
-Usage usage() {
+Usage calibrate_usage() {
   return {
       .synopsis = "calibrate --gpu NAME [--operators DIR] --datasheet FILE -o FILE",
       .about =
@@ -68,8 +68,8 @@ void check_entry(const std::string& entry, const std::string& fitted) {
 }  // namespace
 
 Outcome calibrate_command(const std::vector<std::string>& words) {
-  const auto arguments = parse(usage(), words);
-  if (!arguments) return {success, help_text(usage())};
+  const auto arguments = parse(calibrate_usage(), words);
+  if (!arguments) return {success, help_text(calibrate_usage())};
   const std::string gpu = arguments->required("gpu");
   const auto operators = arguments->value("operators");
   const std::string datasheet = arguments->required("datasheet");

@@ -8,7 +8,7 @@
 namespace tokenline::cli {
 namespace {
 
-Usage usage() {
+Usage compare_usage() {
   return {
       .synopsis = "compare STUDY [options]",
       .about =
@@ -47,8 +47,8 @@ void check_page(const std::string& page, const std::optional<std::string>& out,
 }  // namespace
 
 Outcome compare_command(const std::vector<std::string>& words) {
-  const auto arguments = parse(usage(), words);
-  if (!arguments) return {success, help_text(usage())};
+  const auto arguments = parse(compare_usage(), words);
+  if (!arguments) return {success, help_text(compare_usage())};
   const report::ComparisonOptions options{.threads = threads(*arguments),
                                           .ignore_fidelity = arguments->has("ignore-fidelity"),
                                           .out = arguments->value("out"),

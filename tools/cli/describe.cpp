@@ -19,7 +19,7 @@
 namespace tokenline::cli {
 namespace {
 
-Usage usage() {
+Usage describe_usage() {
   return {
       .synopsis = "describe NAME",
       .about =
@@ -150,8 +150,8 @@ std::string describe(const std::string& name) {
 }  // namespace
 
 Outcome describe_command(const std::vector<std::string>& words) {
-  const auto arguments = parse(usage(), words);
-  if (!arguments) return {success, help_text(usage())};
+  const auto arguments = parse(describe_usage(), words);
+  if (!arguments) return {success, help_text(describe_usage())};
   return {success, describe(arguments->positional())};
 }
 

@@ -19,9 +19,9 @@ namespace tokenline::cli {
 namespace {
 
 /// Marks a folder that `incident import` may overwrite.
-constexpr std::string_view marker = "import.json";
+constexpr std::string_view import_marker = "import.json";
 
-Usage usage() {
+Usage incident_usage() {
   return {
       .synopsis = "incident import FILE --format FORMAT --out DIR [options]",
       .about =
@@ -131,7 +131,7 @@ void write(const std::string& directory, const Scenario& base,
       file("scenario.yaml", report::incident_yaml(base, incident, tolerance, directory)),
       file("trace.csv", traffic::trace_csv(incident.requests, all, incident.classes)),
       file("observed.csv", traffic::observed_csv(observed)),
-      file(marker, report::import_json(incident))});
+      file(import_marker, report::import_json(incident))});
 }
 
 Outcome import(const Arguments& arguments) {
@@ -139,7 +139,7 @@ Outcome import(const Arguments& arguments) {
   const double allowed = tolerance(arguments);
   const Scenario base = fleet(arguments);
   traffic::IncidentLog log = traffic::read_incident_log(selection(arguments));
-  report::claim_directory(out, marker);
+  report::claim_directory(out, import_marker);
   std::set<std::string> inputs = report::input_files(base);
   inputs.insert(std::filesystem::weakly_canonical(arguments.positional()).string());
   report::refuse_inputs(out, inputs);
@@ -166,8 +166,8 @@ Outcome incident_command(const std::vector<std::string>& words) {
   if (!named && !help)
     throw UsageError(rest.empty() ? "incident: what to do is missing: tokenline incident import"
                                   : unknown("action", rest.front(), {"import"}));
-  const auto arguments = parse(usage(), rest);
-  if (!arguments) return {success, help_text(usage())};
+  const auto arguments = parse(incident_usage(), rest);
+  if (!arguments) return {success, help_text(incident_usage())};
   return import(*arguments);
 }
 

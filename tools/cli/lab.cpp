@@ -9,7 +9,7 @@
 namespace tokenline::cli {
 namespace {
 
-std::string overview() {
+std::string lab_overview() {
   std::string out =
       "usage: tokenline lab NAME [options]\n\n"
       "Shows a mechanism that the models rest on at work, computed in double precision by the\n"
@@ -40,9 +40,9 @@ std::uint64_t seed_of(const Arguments& arguments) {
 }
 
 Outcome lab_command(const std::vector<std::string>& words) {
-  if (words.empty()) throw UsageError("which laboratory is missing\n" + overview());
+  if (words.empty()) throw UsageError("which laboratory is missing\n" + lab_overview());
   const std::string& name = words.front();
-  if (name == "--help" || name == "-h") return {success, overview()};
+  if (name == "--help" || name == "-h") return {success, lab_overview()};
   std::vector<std::string> known{"--help"};
   for (const Lab& lab : labs()) {
     known.emplace_back(lab.name);

@@ -23,7 +23,7 @@ constexpr double largest_error = 1e-12;
 /// Multiplications that take the four algorithms about a minute.
 constexpr double most_work = 1e10;
 
-struct Experiment {
+struct AttentionExperiment {
   std::int64_t queries = 0;
   std::int64_t keys = 0;
   std::int64_t width = 0;
@@ -40,8 +40,8 @@ struct Experiment {
   }
 };
 
-Experiment experiment(const Arguments& arguments) {
-  Experiment e;
+AttentionExperiment attention_experiment(const Arguments& arguments) {
+  AttentionExperiment e;
   e.queries = arguments.integer("queries", 256, 1, 65'536);
   e.keys = arguments.integer("keys", e.queries, 1, 65'536);
   e.width = arguments.integer("width", 64, 1, 1024);
@@ -70,7 +70,7 @@ struct Row {
   AttentionCounts counts;
 };
 
-std::vector<Row> computed(const Experiment& e) {
+std::vector<Row> computed(const AttentionExperiment& e) {
   std::vector<Row> rows{{"standard", 0.0, {}},
                         {"FlashAttention-1", 0.0, {}},
                         {"FlashAttention-2", 0.0, {}},
@@ -113,7 +113,7 @@ std::string counted(const std::vector<Row>& rows) {
 }
 
 /// 16-bit values of HBM as the orders of magnitude of the papers have them, with their constants.
-std::string formulas(const Experiment& e, const std::vector<Row>& rows) {
+std::string formulas(const AttentionExperiment& e, const std::vector<Row>& rows) {
   const double n = real(e.queries);
   const double k = real(e.keys);
   const double d = real(e.width);
@@ -186,7 +186,7 @@ Usage attention_lab_usage() {
 }
 
 Outcome attention_lab(const Arguments& arguments) {
-  const Experiment e = experiment(arguments);
+  const AttentionExperiment e = attention_experiment(arguments);
   const std::vector<Row> rows = computed(e);
   const double error = std::ranges::max(rows, {}, &Row::error).error;
   std::string text = fmt::format(

@@ -20,7 +20,7 @@ namespace {
 using reference::KvLayout;
 using report::figure_text;
 
-struct Experiment {
+struct PagedExperiment {
   std::int64_t places = 0;
   std::int64_t block_size = 0;
   std::int64_t longest = 0;
@@ -30,8 +30,8 @@ struct Experiment {
   std::uint64_t seed = 0;
 };
 
-Experiment experiment(const Arguments& arguments) {
-  Experiment e;
+PagedExperiment paged_experiment(const Arguments& arguments) {
+  PagedExperiment e;
   e.places = arguments.integer("tokens", 16'384, 1, 1'000'000);
   e.block_size = arguments.integer("block-size", 16, 1, 65'536);
   e.longest = arguments.integer("max-model-len", 2048, 2, 1'000'000);
@@ -125,7 +125,7 @@ class WorkedExample {
   double error_ = 0.0;
 };
 
-std::vector<reference::KvDemand> demands(const Experiment& e) {
+std::vector<reference::KvDemand> demands(const PagedExperiment& e) {
   using Uniform = boost::random::uniform_int_distribution<std::int64_t>;
   std::vector<reference::KvDemand> all;
   for (std::int64_t i = 0; i < e.requests; ++i) {
@@ -137,7 +137,7 @@ std::vector<reference::KvDemand> demands(const Experiment& e) {
   return all;
 }
 
-std::string occupancies(const Experiment& e) {
+std::string occupancies(const PagedExperiment& e) {
   const std::vector<reference::KvDemand> requests = demands(e);
   report::TextTable table(1);
   table.row({"", "requests", "holds a", "handed out,", "free, runs", "", "", "preemp-"});
@@ -190,7 +190,7 @@ Usage paged_kv_lab_usage() {
 }
 
 Outcome paged_kv_lab(const Arguments& arguments) {
-  const Experiment e = experiment(arguments);
+  const PagedExperiment e = paged_experiment(arguments);
   const WorkedExample example(e.seed);
   return {example.holds() ? success : assert_failed,
           fmt::format("8 blocks of 4 tokens\n{}\n{} requests, {} places of memory; seed {}\n{}",

@@ -11,7 +11,7 @@
 namespace tokenline::cli {
 namespace {
 
-Usage usage() {
+Usage list_usage() {
   return {.synopsis = "list {models,gpus,networks,policies,engines}",
           .about = "Lists what is built in; `tokenline describe NAME` tells more about one.",
           .positional = "what to list",
@@ -82,8 +82,8 @@ std::string list_engines() {
 }  // namespace
 
 Outcome list_command(const std::vector<std::string>& words) {
-  const auto arguments = parse(usage(), words);
-  if (!arguments) return {success, help_text(usage())};
+  const auto arguments = parse(list_usage(), words);
+  if (!arguments) return {success, help_text(list_usage())};
   const std::string& what = arguments->positional();
   if (what == "models") return {success, list_models()};
   if (what == "gpus") return {success, list_gpus()};

@@ -15,7 +15,7 @@ constexpr std::int64_t most_tokens = 262'144;  ///< Of one step: its table holds
 constexpr std::int64_t most_context = 10'000'000;
 constexpr std::int64_t largest_batch = 4096;  ///< Of the table over batches.
 
-Usage usage() {
+Usage roofline_usage() {
   return {
       .synopsis = "roofline MODEL --gpu NAME [options]",
       .about =
@@ -200,8 +200,8 @@ RooflineReport roofline_report(const hw::StepCost& cost, const RooflineStep& ste
 }
 
 Outcome roofline_command(const std::vector<std::string>& words) {
-  const auto arguments = parse(usage(), words);
-  if (!arguments) return {success, help_text(usage())};
+  const auto arguments = parse(roofline_usage(), words);
+  if (!arguments) return {success, help_text(roofline_usage())};
   const RooflineStep step = step_of(*arguments);
   const hw::StepCost cost(setup_of(*arguments, step));
   const auto svg = arguments->value("svg");

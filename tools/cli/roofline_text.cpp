@@ -11,10 +11,10 @@ namespace {
 using report::figure_text;
 using report::TextTable;
 
-std::string percent(double part) { return figure_text(100.0 * part); }
+std::string percent_text(double part) { return figure_text(100.0 * part); }
 
 /// FLOPs per byte; nothing where no byte or no FLOP is counted.
-std::string intensity(const hw::Price& price) {
+std::string intensity_text(const hw::Price& price) {
   if (price.bytes.value() == 0.0 || price.flops.value() == 0.0) return "-";
   return figure_text((price.flops / price.bytes).value());
 }
@@ -25,7 +25,8 @@ std::string amount(double value, double unit) {
 
 /// FLOPs, bytes and their ratio.
 std::vector<std::string> work(const hw::Price& price) {
-  return {amount(price.flops.value(), 1e9), amount(price.bytes.value(), 1e6), intensity(price)};
+  return {amount(price.flops.value(), 1e9), amount(price.bytes.value(), 1e6),
+          intensity_text(price)};
 }
 
 std::string operator_table(const RooflineReport& report) {
@@ -43,15 +44,15 @@ std::string operator_table(const RooflineReport& report) {
     cells.emplace_back(name(hw::bound(gpu, row)));
     cells.push_back(amount(least.value(), 1e-6));
     cells.push_back(amount(row.price.time.value(), 1e-6));
-    cells.push_back(percent(row.price.time / report.total.time));
-    cells.push_back(least.value() == 0.0 ? "-" : percent(least / row.price.time));
+    cells.push_back(percent_text(row.price.time / report.total.time));
+    cells.push_back(least.value() == 0.0 ? "-" : percent_text(least / row.price.time));
     table.row(std::move(cells));
   }
   std::vector<std::string> cells{"step", ""};
   for (std::string& cell : work(report.total)) cells.push_back(std::move(cell));
   cells.insert(cells.end(),
                {"", amount(datasheet.value(), 1e-6), amount(report.total.time.value(), 1e-6), "100",
-                percent(datasheet / report.total.time)});
+                percent_text(datasheet / report.total.time)});
   table.row(std::move(cells));
   return table.text();
 }
@@ -66,11 +67,11 @@ std::string batch_table(const RooflineReport& report) {
   for (const BatchPoint& point : report.batches) {
     const Seconds time = point.step.time;
     table.row({fmt::format("{}", point.batch), figure_text(time.value() * 1e3),
-               figure_text(real(point.batch) / time.value()), intensity(point.step),
-               intensity(point.products), std::string(name(point.bound)),
-               percent(point.kv / point.step.bytes),
-               percent(point.step.flops / time / gpu.peak_16bit),
-               percent(point.step.bytes / time / gpu.bandwidth),
+               figure_text(real(point.batch) / time.value()), intensity_text(point.step),
+               intensity_text(point.products), std::string(name(point.bound)),
+               percent_text(point.kv / point.step.bytes),
+               percent_text(point.step.flops / time / gpu.peak_16bit),
+               percent_text(point.step.bytes / time / gpu.bandwidth),
                point.batch > report.decode->fitting ? "does not fit HBM" : ""});
   }
   return table.text();
@@ -88,7 +89,7 @@ std::string decode_arithmetic(const RooflineReport& report) {
   const Seconds least = decode.weights / gpu.bandwidth;
   const double ridge = hw::ridge(gpu, gpu.peak_16bit).value();
   const auto peak_share = [&](Flops flops, Seconds time) {
-    return percent(flops / time / gpu.peak_16bit);
+    return percent_text(flops / time / gpu.peak_16bit);
   };
   TextTable table(1);
   table.row({"", "by hand", "priced"});
@@ -98,7 +99,7 @@ std::string decode_arithmetic(const RooflineReport& report) {
   table.row({"one token: GB of weights, and of the step", figure_text(decode.weights.value() / 1e9),
              figure_text(one.bytes.value() / 1e9)});
   table.row({"one token: FLOP/B", figure_text((decode.flops_per_token / decode.weights).value()),
-             intensity(one)});
+             intensity_text(one)});
   table.row({"one token: ridge over that",
              figure_text(ridge / (decode.flops_per_token / decode.weights).value()),
              figure_text(ridge / (one.flops / one.bytes).value())});
@@ -128,7 +129,7 @@ std::string prefill_arithmetic(const RooflineReport& report) {
       "Dense products are compute bound from {} tokens in a step by hand, {} as priced.\n",
       figure_text(products.value() / 1e12), figure_text(attention.value() / 1e12),
       figure_text(report.total.time.value() * 1e3),
-      percent(report.total.flops / report.total.time / gpu.peak_16bit),
+      percent_text(report.total.flops / report.total.time / gpu.peak_16bit),
       knee_cell(report.products.closed_form), figure_text(report.products.priced));
 }
 
@@ -157,7 +158,7 @@ std::string roofline_text(const RooflineReport& report) {
       roofline_title(report), figure_text(gpu.peak_16bit.value() / 1e12),
       figure_text(gpu.bandwidth.value() / 1e12),
       figure_text(hw::ridge(gpu, gpu.peak_16bit).value()), operator_table(report),
-      percent(report.total.off_grid.total() / report.total.time));
+      percent_text(report.total.off_grid.total() / report.total.time));
   if (!report.step.decodes()) return text + prefill_arithmetic(report);
   return text + batch_table(report) + '\n' + decode_arithmetic(report);
 }

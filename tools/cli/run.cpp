@@ -20,7 +20,7 @@
 namespace tokenline::cli {
 namespace {
 
-Usage usage() {
+Usage run_usage() {
   return {
       .synopsis = "run SCENARIO [options]",
       .about =
@@ -120,8 +120,8 @@ void check_page(const std::string& page, const std::optional<std::string>& out,
 }  // namespace
 
 Outcome run_command(const std::vector<std::string>& words) {
-  const auto arguments = parse(usage(), words);
-  if (!arguments) return {success, help_text(usage())};
+  const auto arguments = parse(run_usage(), words);
+  if (!arguments) return {success, help_text(run_usage())};
   ScenarioOptions options{.overrides = arguments->values("set")};
   if (const auto seed = arguments->value("seed")) options.overrides.push_back("seed=" + *seed);
   Scenario scenario = load_scenario(arguments->positional(), options);

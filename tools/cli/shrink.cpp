@@ -18,11 +18,11 @@ namespace tokenline::cli {
 namespace {
 
 /// Marks a folder that `shrink` may overwrite.
-constexpr std::string_view marker = "shrink.json";
+constexpr std::string_view shrink_marker = "shrink.json";
 /// Requests: some two minutes of one core (sim/README.md, *Speed*).
 constexpr std::int64_t usual_budget = 50'000'000;
 
-Usage usage() {
+Usage shrink_usage() {
   return {
       .synopsis = "shrink SCENARIO --breaks CONDITION [options]",
       .about =
@@ -73,7 +73,7 @@ void write(const std::string& directory, const report::RequestSubsets& requests,
   report::write_files(std::vector<report::OutputFile>{
       {path, requests.scenario_yaml(shrunk.kept, directory)},
       {(folder / "trace.csv").string(), requests.trace_csv(shrunk.kept)},
-      {(folder / marker).string(), report::shrink_json(requests, shrunk, found)}});
+      {(folder / shrink_marker).string(), report::shrink_json(requests, shrunk, found)}});
   Scenario scenario = load_scenario(path);
   const RunResult run = tokenline::run(scenario);
   const report::Summary summary = report::summarize(scenario, run);
@@ -85,8 +85,8 @@ void write(const std::string& directory, const report::RequestSubsets& requests,
 }  // namespace
 
 Outcome shrink_command(const std::vector<std::string>& words) {
-  const auto arguments = parse(usage(), words);
-  if (!arguments) return {success, help_text(usage())};
+  const auto arguments = parse(shrink_usage(), words);
+  if (!arguments) return {success, help_text(shrink_usage())};
   ScenarioOptions options{.overrides = arguments->values("set")};
   if (const auto seed = arguments->value("seed")) options.overrides.push_back("seed=" + *seed);
   report::ShrinkOptions effort{.threads = threads(*arguments), .budget = budget(*arguments)};
@@ -95,7 +95,7 @@ Outcome shrink_command(const std::vector<std::string>& words) {
   const auto load = [&] { return load_scenario(path, options); };
   const auto out = arguments->value("out");
   if (out) {
-    report::claim_directory(*out, marker);
+    report::claim_directory(*out, shrink_marker);
     report::refuse_inputs(*out, report::input_files(load()));
   }
   const report::RequestSubsets requests(load, text, "--breaks " + text);

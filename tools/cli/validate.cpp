@@ -227,7 +227,7 @@ Outcome execute(const Subcommand& command, const std::vector<std::string>& words
   return {violations.empty() ? success : assert_failed, validate::text(comparison, violations)};
 }
 
-std::string overview() {
+std::string validate_overview() {
   std::string out =
       "usage: tokenline validate WHAT PATH [options]\n\n"
       "Compares predictions with measurements of real servers and kernels.\n\n";
@@ -240,9 +240,9 @@ std::string overview() {
 }  // namespace
 
 Outcome validate_command(const std::vector<std::string>& words) {
-  if (words.empty()) throw UsageError("what to validate is missing\n" + overview());
+  if (words.empty()) throw UsageError("what to validate is missing\n" + validate_overview());
   const std::string& name = words.front();
-  if (name == "--help" || name == "-h") return {success, overview()};
+  if (name == "--help" || name == "-h") return {success, validate_overview()};
   if (name == "all") return execute_all({words.begin() + 1, words.end()});
   std::vector<std::string> known{"--help", "all"};
   for (const Subcommand& command : subcommands()) {

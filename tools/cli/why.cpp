@@ -16,7 +16,7 @@
 namespace tokenline::cli {
 namespace {
 
-Usage usage() {
+Usage why_usage() {
   return {
       .synopsis = "why RUN_DIR | SCENARIO [options]",
       .about =
@@ -69,8 +69,8 @@ ScenarioOptions options(const Arguments& arguments, bool recorded) {
 }  // namespace
 
 Outcome why_command(const std::vector<std::string>& words) {
-  const auto arguments = parse(usage(), words);
-  if (!arguments) return {success, help_text(usage())};
+  const auto arguments = parse(why_usage(), words);
+  if (!arguments) return {success, help_text(why_usage())};
   report::Question question{.latency = latency(*arguments), .class_index = {}};
   const std::string& path = arguments->positional();
   const bool recorded = report::is_run_directory(path);

@@ -34,7 +34,7 @@ std::vector<fs::path> folders_in(const fs::path& folder) {
   return found;
 }
 
-std::string percent(const std::optional<double>& value) {
+std::string percent_text(const std::optional<double>& value) {
   return value ? fmt::format("{:.2f}", *value) : "-";
 }
 
@@ -143,8 +143,8 @@ Verdict judge(const std::vector<Check>& checks, const std::vector<Ceiling>& ceil
       table.row({name, metric, fmt::format("{}", judged.errors.rows),
                  fmt::format("{}", judged.errors.refused),
                  ceiling == nullptr ? "-" : fmt::format("{}", ceiling->refused),
-                 percent(judged.mean_ape_pct()),
-                 percent(ceiling == nullptr ? std::nullopt : ceiling->mean_ape_pct)});
+                 percent_text(judged.mean_ape_pct()),
+                 percent_text(ceiling == nullptr ? std::nullopt : ceiling->mean_ape_pct)});
       if (const std::string what = judged.complaint(); !what.empty()) complain(name, metric, what);
     }
     lines += overall_lines(comparison, name);

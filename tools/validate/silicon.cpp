@@ -32,7 +32,7 @@ struct Measurement {
   std::string refused;  ///< Why it cannot be simulated; empty where it can.
 };
 
-Measurement read(const TableRow& row) {
+Measurement read_measurement(const TableRow& row) {
   Measurement m;
   m.line = row.line();
   m.engine = name_in(row, "engine");
@@ -98,14 +98,14 @@ std::string label(const Measurement& m) {
 }
 
 /// What the two rows of a measurement say.
-struct Result {
+struct SiliconResult {
   Latency latency;
   std::string refused;
 };
 
 constexpr const char* none_completes = "no request completes in the simulation";
 
-Result simulate(const Measurement& m, const Protocol& protocol) {
+SiliconResult simulate(const Measurement& m, const Protocol& protocol) {
   if (!m.refused.empty()) return {{}, m.refused};
   // Zeros are what the source does not state.
   const std::int64_t experts = m.moe_tensor_parallel * m.server.expert_parallel;
@@ -120,7 +120,7 @@ Result simulate(const Measurement& m, const Protocol& protocol) {
 }
 
 /// Mean TTFT and TPOT, measured and predicted.
-void add_rows(Comparison& comparison, const Measurement& m, const Result& result) {
+void add_rows(Comparison& comparison, const Measurement& m, const SiliconResult& result) {
   const auto add = [&](const char* metric, double measured, double predicted,
                        const std::string& refused) {
     Row row{.group = fmt::format("{} {} {} {}", m.server.gpu, m.engine, m.server.model,
@@ -154,12 +154,12 @@ const std::vector<std::string_view>& silicon_columns() {
 Comparison compare_silicon(const std::string& file, const SiliconOptions& options) {
   Table table(file, silicon_columns());
   std::vector<Measurement> every;
-  for (const TableRow& row : table.rows()) every.push_back(read(row));
+  for (const TableRow& row : table.rows()) every.push_back(read_measurement(row));
   table.finish();
   std::vector<Measurement> all;
   for (const TableRow* row : selected(table, options))
     all.push_back(std::move(every[static_cast<std::size_t>(row - table.rows().data())]));
-  std::vector<Result> results(all.size());
+  std::vector<SiliconResult> results(all.size());
   report::for_each_index(all.size(), options.threads, [&](std::size_t i) {
     results[i] = simulate(all[i], options.protocol.empty()
                                       ? protocol_of(all[i].server.model, all[i].isl, all[i].osl)

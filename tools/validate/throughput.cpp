@@ -26,7 +26,7 @@ constexpr std::array workloads{Workload{128, 128, 30'000}, Workload{128, 2048, 3
                                Workload{2048, 128, 3000},  Workload{2048, 2048, 1500},
                                Workload{5000, 500, 1500},  Workload{20'000, 2000, 1000}};
 
-struct Measurement {
+struct ThroughputRow {
   int line = 0;
   Deployment server;
   std::string dtype;
@@ -37,8 +37,8 @@ struct Measurement {
   double tokens_per_second = 0.0;
 };
 
-Measurement read(const config::TableRow& row) {
-  Measurement m;
+ThroughputRow read_throughput(const config::TableRow& row) {
+  ThroughputRow m;
   m.line = row.line();
   m.version = row.text("trtllm_version");
   m.hardware = row.word("hardware");
@@ -63,18 +63,18 @@ Measurement read(const config::TableRow& row) {
   return m;
 }
 
-struct Result {
+struct ThroughputResult {
   double tokens_per_second = 0.0;
   std::string refused;
 };
 
 /// The version decides what launches kernels.
-std::string version_of(const Measurement& m) {
+std::string version_of(const ThroughputRow& m) {
   if (m.version.empty()) return "trtllm_version is not stated";
   return version_mistake("trtllm", m.version);
 }
 
-Result simulate(const Measurement& m) {
+ThroughputResult simulate(const ThroughputRow& m) {
   if (std::string mistake = version_of(m); !mistake.empty()) return {0.0, std::move(mistake)};
   const std::int64_t requests = queued_requests(m.isl, m.osl);
   Built built =
@@ -104,15 +104,15 @@ std::int64_t queued_requests(std::int64_t prompt_tokens, std::int64_t output_tok
 Comparison compare_throughput(const std::string& file, std::size_t threads) {
   config::Table table(file, {"trtllm_version", "model", "hardware", "tp", "pp", "dtype", "isl",
                              "osl", "output_tok_per_s_total"});
-  std::vector<Measurement> all;
-  for (const config::TableRow& row : table.rows()) all.push_back(read(row));
+  std::vector<ThroughputRow> all;
+  for (const config::TableRow& row : table.rows()) all.push_back(read_throughput(row));
   table.finish();
-  std::vector<Result> results(all.size());
+  std::vector<ThroughputResult> results(all.size());
   report::for_each_index(all.size(), threads,
                          [&](std::size_t i) { results[i] = simulate(all[i]); });
   Comparison comparison{.title = "Maximum throughput: " + file, .rows = {}, .figures = {}};
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const Measurement& m = all[i];
+    const ThroughputRow& m = all[i];
     Row row{
         .group = fmt::format("{} trtllm {} {} {}", m.hardware, m.version, m.server.model, m.dtype),
         .metric = "output_throughput",

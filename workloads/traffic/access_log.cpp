@@ -13,7 +13,7 @@ namespace {
 
 const std::vector<std::string> needed{"prompt_tokens", "output_tokens"};
 const std::vector<std::string> times{"arrival_s", "timestamp"};
-const std::vector<std::string> latencies{"ttft_ms", "ttft_s", "e2el_ms", "e2el_s"};
+const std::vector<std::string> latency_names{"ttft_ms", "ttft_s", "e2el_ms", "e2el_s"};
 /// Those of a run's requests.csv that say nothing new; so do its ledger's.
 const std::vector<std::string> ignored{
     "request_id", "instance",    "outcome", "tpot_ms",           "first_token_s",
@@ -40,9 +40,9 @@ class AccessLogReader {
     for (const std::string& name : needed)
       if (!has(name)) file_.error(row.line, 1, fmt::format("column '{}' is missing", name));
     one_of(row, times, "no time", 1);
-    one_of(row, {latencies[0], latencies[1]}, "", 0);
-    one_of(row, {latencies[2], latencies[3]}, "", 0);
-    if (std::ranges::none_of(latencies, [&](const std::string& name) { return has(name); }))
+    one_of(row, {latency_names[0], latency_names[1]}, "", 0);
+    one_of(row, {latency_names[2], latency_names[3]}, "", 0);
+    if (std::ranges::none_of(latency_names, [&](const std::string& name) { return has(name); }))
       file_.error(row.line, 1, "no latency was observed: ttft_ms, ttft_s, e2el_ms or e2el_s");
     return file_.ok();
   }
@@ -50,7 +50,7 @@ class AccessLogReader {
   void read_name(const CsvRow& row, std::size_t field) {
     const std::string name(row.fields[field]);
     std::vector<std::string> known{"class"};
-    for (const auto* more : {&needed, &times, &latencies})
+    for (const auto* more : {&needed, &times, &latency_names})
       known.insert(known.end(), more->begin(), more->end());
     const bool ledger =
         (name.starts_with("ttft_") || name.starts_with("e2el_")) && name.ends_with("_ms");

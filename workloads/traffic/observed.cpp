@@ -16,7 +16,7 @@ namespace {
 
 using Latency = std::optional<Duration> ObservedRequest::*;
 
-constexpr std::array<std::pair<std::string_view, Latency>, 3> latencies{
+constexpr std::array<std::pair<std::string_view, Latency>, 3> latency_columns{
     {{"ttft_ms", &ObservedRequest::ttft},
      {"tpot_ms", &ObservedRequest::tpot},
      {"e2el_ms", &ObservedRequest::e2el}}};
@@ -53,7 +53,8 @@ class ObservedReader {
       if (!has(name)) file_.error(row.line, 1, fmt::format("column '{}' is missing", name));
     };
     for (const std::string& name : queue_ ? of_queue : std::vector{of_requests.front()}) need(name);
-    if (!queue_ && std::ranges::none_of(latencies, [&](const auto& l) { return has(l.first); }))
+    if (!queue_ &&
+        std::ranges::none_of(latency_columns, [&](const auto& l) { return has(l.first); }))
       file_.error(row.line, 1, "no latency: ttft_ms, tpot_ms or e2el_ms");
     return file_.ok();
   }
@@ -79,7 +80,7 @@ class ObservedReader {
     ObservedRequest request;
     request.arrival = read_time(row, at("arrival_s"));
     if (has("class")) request.class_name = row.fields[at("class")];
-    for (const auto& [name, latency] : latencies) {
+    for (const auto& [name, latency] : latency_columns) {
       if (!has(name) || row.fields[at(name)].empty()) continue;
       request.*latency = parse_milliseconds(row.fields[at(name)]);
       if (!(request.*latency))
@@ -148,13 +149,13 @@ std::string observed_csv(const Observed& observed) {
     return std::ranges::any_of(observed.requests,
                                [&](const auto& r) { return (r.*latency).has_value(); });
   };
-  for (const auto& [name, latency] : latencies)
+  for (const auto& [name, latency] : latency_columns)
     if (measured(latency)) out += fmt::format(",{}", name);
   out += '\n';
   for (const ObservedRequest& request : observed.requests) {
     add_seconds(out, request.arrival);
     if (classes) out += ',' + request.class_name;
-    for (const auto& [name, latency] : latencies) {
+    for (const auto& [name, latency] : latency_columns) {
       if (!measured(latency)) continue;
       out += ',';
       if (const auto& value = request.*latency)

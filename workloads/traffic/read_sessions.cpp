@@ -12,7 +12,7 @@
 namespace tokenline::traffic {
 namespace {
 
-ThinkTime read_distribution(config::Reader& section) {
+ThinkTime read_think_time_distribution(config::Reader& section) {
   static const std::vector<std::string> kinds{"exponential", "lognormal"};
   ThinkTime think_time;
   const std::string kind =
@@ -37,7 +37,7 @@ ThinkTime read_think_time(config::Reader& section) {
                       [&] { think_time.mean = section.seconds(key, {0.0, 1e6}); });
   section.alternative("", distribution, [&] {
     config::Reader inner = section.section(key);
-    think_time = read_distribution(inner);
+    think_time = read_think_time_distribution(inner);
   });
   return think_time;
 }

@@ -20,7 +20,7 @@ struct ThroughputLine {
   std::int64_t waiting = 0;
 };
 
-constexpr double second = 1e9;
+constexpr double ns_per_second = 1e9;
 
 class VllmLogReader {
  public:
@@ -133,7 +133,7 @@ class VllmLogReader {
     add_until(0, 0, 0.0, arrived);
     for (std::size_t i = 1; i < lines_.size(); ++i) {
       const ThroughputLine& line = lines_[i];
-      begun += line.prompt_rate * static_cast<double>(step) / second / prompt;
+      begun += line.prompt_rate * static_cast<double>(step) / ns_per_second / prompt;
       const double until = std::max(arrived, begun + static_cast<double>(line.waiting));
       const std::int64_t end = line.nanoseconds - lines_[0].nanoseconds;
       add_until(end - step, end, arrived, until);
@@ -165,7 +165,7 @@ class VllmLogReader {
                     *selection_.prompt_tokens, output_),
         fmt::format("In each interval of {:.0f} s arrive, evenly, the requests whose prompts were "
                     "computed and those by which the queue grew.",
-                    static_cast<double>(step) / second),
+                    static_cast<double>(step) / ns_per_second),
         fmt::format("The {} requests of the first line arrive with it, with all their tokens to "
                     "come.",
                     lines_[0].running + lines_[0].waiting)};

@@ -18,7 +18,7 @@ constexpr double too_small_to_list = 0.005;
 
 double ns(Duration time) { return static_cast<double>(time.count()); }
 /// "20" or "20.05".
-std::string seconds(TimePoint when) {
+std::string seconds_text(TimePoint when) {
   return fmt::format("{:.6g}", to_seconds(when.time_since_epoch()).value());
 }
 double mean(Duration sum, const Side& side) { return ns(sum) / static_cast<double>(side.tokens); }
@@ -129,8 +129,8 @@ class Writer {
     if (2 * (e_.to - e_.from) > run_.end.time_since_epoch())
       return out + "The tail's time is spread over the run. ";
     return out + fmt::format("{} of the tail's time fell between {} and {} s. ",
-                             share_text(ns(e_.inside), ns(e_.tail.time)), seconds(e_.from),
-                             seconds(e_.to));
+                             share_text(ns(e_.inside), ns(e_.tail.time)), seconds_text(e_.from),
+                             seconds_text(e_.to));
   }
 
   [[nodiscard]] std::string events() const {
@@ -138,7 +138,7 @@ class Writer {
     for (const auto& [crash, time] : e_.tail.blame.by_crash)
       if (ns(time) >= too_small_to_say * ns(e_.tail.time))
         out += fmt::format("The crash of {} at {} s cost {} of the tail's time. ",
-                           run_.instances[crash.first].name, seconds(crash.second),
+                           run_.instances[crash.first].name, seconds_text(crash.second),
                            share_text(ns(time), ns(e_.tail.time)));
     for (const auto& [index, time] : e_.tail.blame.by_fault) {
       const Fault& fault = run_.faults[index].fault;
@@ -149,7 +149,7 @@ class Writer {
       out += fmt::format(
           "{} of the tail's time ({} of the typical) passed while {}, between {} and {} s ({}). ",
           share_text(ns(time), ns(e_.tail.time)), share_text(ns(other), ns(e_.typical.time)),
-          effect(fault), seconds(fault.at), seconds(fault.to), name(fault.kind));
+          effect(fault), seconds_text(fault.at), seconds_text(fault.to), name(fault.kind));
     }
     return out;
   }
@@ -215,7 +215,8 @@ class Writer {
     TextTable table(1);
     table.row({"prompt that took most", "arrival s", "of the tail's time"});
     for (const PromptShare& prompt : e_.prompts)
-      table.row({described(prompt.request, run_), seconds(run_.log.records[prompt.request].arrival),
+      table.row({described(prompt.request, run_),
+                 seconds_text(run_.log.records[prompt.request].arrival),
                  fmt::format("{:.1f} %", 100.0 * ns(prompt.tail) / ns(e_.tail.time))});
     return '\n' + table.text();
   }
@@ -246,7 +247,7 @@ class Writer {
                  run_.instances[gap.blame.by_instance.begin()->first].name,
                  fmt::format("{} {}{}", share_text(ns(most->second), ns(gap.sample.value)),
                              phrase(most->first.first), largest_prompt(gap, most->first.first)),
-                 seconds(gap.sample.to), fmt::format("{}", gap.sample.weight)});
+                 seconds_text(gap.sample.to), fmt::format("{}", gap.sample.weight)});
     }
     return '\n' + table.text();
   }

@@ -11,7 +11,7 @@ using Catch::Contains;
 
 namespace {
 
-const std::string root = TOKENLINE_SOURCE_DIR;
+const std::string checks_root = TOKENLINE_SOURCE_DIR;
 
 /// `count` products of which each takes `factor` of what the GPU needs at least, or 10 us.
 std::vector<calib::Sample> products(const hw::Datasheet& gpu, std::int64_t count, double factor) {
@@ -61,14 +61,14 @@ TEST_CASE("rows faster than the datasheet allows are refused with the worst of t
 TEST_CASE("measurements beside a datasheet of a tenth of the bandwidth are refused", "[calib]") {
   hw::Gpu gpu = hw::load_gpu("rtx_4090");
   gpu.bandwidth = 0.1 * gpu.bandwidth;
-  const calib::Samples samples = calib::read_samples(gpu, root + "/calib/data/rtx_4090");
+  const calib::Samples samples = calib::read_samples(gpu, checks_root + "/calib/data/rtx_4090");
   CHECK_THROWS_WITH(calib::check_samples(gpu, samples, "folder"),
                     Contains("gemm bfloat16") && Contains("faster than the datasheet allows"));
 }
 
 TEST_CASE("every shipped measurement is possible by its datasheet", "[calib]") {
   for (const std::string& name : hw::gpu_names()) {
-    const std::string folder = root + "/calib/data/" + name;
+    const std::string folder = checks_root + "/calib/data/" + name;
     if (!std::filesystem::exists(folder)) continue;
     const hw::Gpu gpu = hw::load_gpu(name);
     CHECK_NOTHROW(calib::check_samples(gpu, calib::read_samples(gpu, folder), folder));

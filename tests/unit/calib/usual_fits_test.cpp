@@ -17,7 +17,7 @@ using calib::Kernel;
 
 namespace {
 
-const std::string root = TOKENLINE_SOURCE_DIR;
+const std::string source_root = TOKENLINE_SOURCE_DIR;
 const std::vector<std::string> calibrated{"a100_sxm_80gb", "h100_sxm", "h200_sxm", "rtx_4090",
                                           "rtx_pro_6000"};
 
@@ -81,7 +81,8 @@ hw::KernelFit medians(const std::vector<Entry>& all) {
 const calib::Samples& samples(const std::string& gpu) {
   static std::map<std::string, calib::Samples> read;
   const auto [found, fresh] = read.try_emplace(gpu);
-  if (fresh) found->second = calib::read_samples(hw::load_gpu(gpu), root + "/calib/data/" + gpu);
+  if (fresh)
+    found->second = calib::read_samples(hw::load_gpu(gpu), source_root + "/calib/data/" + gpu);
   return found->second;
 }
 

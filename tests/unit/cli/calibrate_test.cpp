@@ -15,9 +15,9 @@ namespace {
 const std::string l4 = config::read_file(TOKENLINE_SOURCE_DIR "/hwmodels/datasheets/l4.yaml");
 
 /// A folder with a datasheet l4.yaml and measurements in g/gemm.csv.
-class Folder : public Scratch {
+class CalibrationFolder : public Scratch {
  public:
-  Folder() {
+  CalibrationFolder() {
     write("l4.yaml", l4);
     std::filesystem::create_directory(*this / "g");
     std::string rows = "m,n,k,latency_us\n";
@@ -31,7 +31,7 @@ constexpr const char* with_all = "calibrate --gpu mine --operators g --datasheet
 
 /// Calibrates by a datasheet of that text; what it says without the name of the file.
 std::string complaint(const std::string& datasheet) {
-  const Folder folder;
+  const CalibrationFolder folder;
   folder.write("d.yaml", datasheet);
   const Ran ran = execute(folder, "calibrate --gpu mine --datasheet d.yaml -o out.yaml");
   CHECK(ran.exit_code == (ran.err.empty() ? 0 : 2));
@@ -42,7 +42,7 @@ std::string complaint(const std::string& datasheet) {
 }  // namespace
 
 TEST_CASE("what calibrate writes can be read and run", "[cli]") {
-  const Folder folder;
+  const CalibrationFolder folder;
   const Ran ran = execute(folder, std::string(with_all) + "out.yaml");
   CHECK(ran.exit_code == 0);
   CHECK(ran.err.empty());
@@ -62,7 +62,7 @@ TEST_CASE("what calibrate writes can be read and run", "[cli]") {
 }
 
 TEST_CASE("a misspelt column that tables may leave out is no silence", "[cli]") {
-  const Folder folder;
+  const CalibrationFolder folder;
   folder.write("g/decode_attention.csv",
                "kvdtype,head_dim,q_heads,kv_heads,batch,context_len,latency_us\n"
                "fp8,128,32,8,1,1024,20\n");
@@ -73,7 +73,7 @@ TEST_CASE("a misspelt column that tables may leave out is no silence", "[cli]") 
 }
 
 TEST_CASE("the name of an entry is a word that YAML takes as text", "[cli]") {
-  const Folder folder;
+  const CalibrationFolder folder;
   for (const char* name :
        {"a: b", "", "#x", "[a]", "null", "&a", "\"", "a\nb", "7b", "a/b", "mine.yaml", "NULL"}) {
     const Ran ran = execute(
@@ -102,7 +102,7 @@ TEST_CASE("a datasheet that cannot stand inside an entry is met at its line", "[
 }
 
 TEST_CASE("calibrate writes over neither datasheet nor measurements, seen through links", "[cli]") {
-  const Folder folder;
+  const CalibrationFolder folder;
   shell(folder,
         "ln l4.yaml hard.yaml; ln -s l4.yaml soft.yaml; ln g/gemm.csv hard.csv; "
         "ln -s g/gemm.csv soft.csv; ln -s g gg");
@@ -117,7 +117,7 @@ TEST_CASE("calibrate writes over neither datasheet nor measurements, seen throug
 }
 
 TEST_CASE("a failed calibration leaves the entry that was there", "[cli]") {
-  const Folder folder;
+  const CalibrationFolder folder;
   folder.write("out.yaml", "old");
   folder.write("g/decode_attention.csv",
                "head_dim,q_heads,kv_heads,batch,context_len,latency_us\n128,8,8,0.3,100,10\n");
@@ -133,7 +133,7 @@ TEST_CASE("a failed calibration leaves the entry that was there", "[cli]") {
 }
 
 TEST_CASE("what cannot be read back is a mistake of what was measured", "[cli]") {
-  const Folder folder;
+  const CalibrationFolder folder;
   folder.write("out.yaml", "old");
   std::string slow = "kernel,bytes_per_token,tokens,latency_us\n";
   for (const int tokens : {1, 2, 4, 8, 16, 32, 100'000, 200'000})
@@ -147,7 +147,7 @@ TEST_CASE("what cannot be read back is a mistake of what was measured", "[cli]")
 }
 
 TEST_CASE("a byte that is no text is met at its place in a table", "[cli]") {
-  const Folder folder;
+  const CalibrationFolder folder;
   folder.write("g/gemm.csv", "m,n,k,latency_us,dtype\n1,64,64,3,b\xff\n");
   for (const std::string& command : {std::string(with_all) + "out.yaml",
                                      std::string("validate operators g --gpu l4 --json r")}) {

@@ -34,15 +34,15 @@ traffic:
 measure: {from: 28 s, to: 34 s}
 )";
 
-class Folder : public Scratch {
+class PlantedFolder : public Scratch {
  public:
-  Folder() { (void)write("planted.yaml", planted); }
+  PlantedFolder() { (void)write("planted.yaml", planted); }
 };
 
 }  // namespace
 
 TEST_CASE("one long prompt and the chat request behind it are found", "[cli][shrink]") {
-  const Folder folder;
+  const PlantedFolder folder;
   const Ran ran =
       execute(folder, "shrink planted.yaml --breaks 'chat.p99_ttft_ms > 450' --out found");
   INFO(ran.out << ran.err);
@@ -60,7 +60,7 @@ TEST_CASE("one long prompt and the chat request behind it are found", "[cli][shr
 }
 
 TEST_CASE("of the incident a handful of requests is left, PDFs before chat", "[cli][shrink]") {
-  const Folder folder;
+  const PlantedFolder folder;
   const Ran ran = execute(folder, "shrink '" TOKENLINE_SOURCE_DIR
                                   "/scenarios/p99_incident/incident.yaml' --breaks "
                                   "'chat.p99_ttft_ms > 1000' --out found");
@@ -80,7 +80,7 @@ TEST_CASE("of the incident a handful of requests is left, PDFs before chat", "[c
 
 TEST_CASE("the same is found with any number of threads, and again in its folder",
           "[cli][shrink]") {
-  const Folder folder;
+  const PlantedFolder folder;
   const std::string command = "shrink planted.yaml --breaks 'chat.p99_ttft_ms > 450' --out found";
   const Ran one = execute(folder, command + " --threads 1");
   const std::string files = config::read_file(folder / "found/scenario.yaml") +
@@ -99,7 +99,7 @@ TEST_CASE("the same is found with any number of threads, and again in its folder
 }
 
 TEST_CASE("a condition that does not hold is exit code 1, a wrong one 2", "[cli][shrink]") {
-  const Folder folder;
+  const PlantedFolder folder;
   const Ran fine = execute(folder, "shrink planted.yaml --breaks 'chat.p99_ttft_ms > 90000'");
   CHECK(fine.exit_code == 1);
   CHECK_THAT(fine.out, Contains("does not hold of all "));

@@ -10,9 +10,9 @@ using namespace tokenline::config;
 
 namespace {
 
-Node parse(std::string_view text) { return parse_yaml("dir/t.yaml", text); }
+Node parse_choices(std::string_view text) { return parse_yaml("dir/t.yaml", text); }
 
-std::string report(Document& document) {
+std::string choices_report(Document& document) {
   try {
     document.throw_if_errors();
   } catch (const ConfigError& e) {
@@ -48,7 +48,7 @@ std::string read_length(Document& document) {
 }  // namespace
 
 TEST_CASE("an absent optional key is nothing, and not in the resolved document", "[config]") {
-  Document document(parse("a: 1\n"));
+  Document document(parse_choices("a: 1\n"));
   Reader root(document);
   CHECK(root.integer({"a", ""}, {}) == 1);
   CHECK_FALSE(root.optional_integer({"limit", ""}, {1, 9}));
@@ -66,7 +66,7 @@ TEST_CASE("an absent optional key is nothing, and not in the resolved document",
 }
 
 TEST_CASE("a wrong optional key is one mistake and nothing", "[config]") {
-  Document document(parse("limit: 10\nscale: x\nonly: [a]\nstop: 5\nwindow: 3\n"));
+  Document document(parse_choices("limit: 10\nscale: x\nonly: [a]\nstop: 5\nwindow: 3\n"));
   Reader root(document);
   CHECK_FALSE(root.optional_integer({"limit", ""}, {1, 9}));
   CHECK_FALSE(root.optional_real({"scale", ""}, {}));
@@ -76,7 +76,7 @@ TEST_CASE("a wrong optional key is one mistake and nothing", "[config]") {
   REQUIRE(window);
   (void)window->integer({"inside", ""}, {});
   CHECK(document.mistakes() == 5);
-  CHECK(report(document) ==
+  CHECK(choices_report(document) ==
         "dir/t.yaml:1:8: error: limit: 10 is out of range: must be 1 to 9\n"
         "dir/t.yaml:2:8: error: scale: expected a number, got 'x'\n"
         "dir/t.yaml:3:7: error: only: expected a text, got a list\n"
@@ -86,20 +86,20 @@ TEST_CASE("a wrong optional key is one mistake and nothing", "[config]") {
 }
 
 TEST_CASE("a misspelt optional key gets a did-you-mean", "[config]") {
-  Document document(parse("limt: 3\n"));
+  Document document(parse_choices("limt: 3\n"));
   Reader root(document);
   (void)root.optional_integer({"limit", ""}, {});
   root.finish();
-  CHECK(report(document) ==
+  CHECK(choices_report(document) ==
         "dir/t.yaml:1:1: error: limt: unknown key\n  hint: did you mean 'limit'?");
 }
 
 TEST_CASE("of alternatives the chosen one is read, and keys of the others are unknown",
           "[config]") {
   const auto read = [](std::string_view text) {
-    Document document(parse(text));
+    Document document(parse_choices(text));
     std::string values = read_length(document);
-    return values + report(document);
+    return values + choices_report(document);
   };
   CHECK(read("length: 7") == "plain 7;");
   CHECK(read("length: {kind: fixed, max: 3}") == "fixed 3;");
@@ -147,7 +147,7 @@ TEST_CASE("a document read for description has no mistakes", "[config]") {
 }
 
 TEST_CASE("a default that depends on other values is described in words", "[config]") {
-  Document document(parse(""));
+  Document document(parse_choices(""));
   Reader root(document);
   CHECK(root.integer({"length", "", "the positions of the model"}, {}, 4096) == 4096);
   CHECK(document.keys()[0].standard == "the positions of the model");
@@ -155,7 +155,7 @@ TEST_CASE("a default that depends on other values is described in words", "[conf
 }
 
 TEST_CASE("a data file is found from the folder of the file that names it", "[config]") {
-  Node node = parse("a: x.csv\nb: y.csv\n");
+  Node node = parse_choices("a: x.csv\nb: y.csv\n");
   apply_override(node, "b=z.csv");
   merge_defaults(node, parse_yaml("presets/p.yaml", "c: x.csv\n"));
   Document document(std::move(node));

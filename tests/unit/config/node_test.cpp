@@ -6,10 +6,10 @@ using namespace tokenline::config;
 
 namespace {
 
-Node parse(std::string_view text) { return parse_yaml("t.yaml", text); }
+Node parse_node(std::string_view text) { return parse_yaml("t.yaml", text); }
 
 Node with_override(std::string_view text, const std::string& assignment) {
-  Node root = parse(text);
+  Node root = parse_node(text);
   apply_override(root, assignment);
   return root;
 }
@@ -18,7 +18,7 @@ Node with_override(std::string_view text, const std::string& assignment) {
 
 TEST_CASE("an override replaces the value and keeps the key's position", "[config]") {
   const Node root = with_override("a: {x: 1, y: 2}\nb: 3\n", "a.x=7");
-  CHECK(root == parse("a: {x: 7, y: 2}\nb: 3\n"));
+  CHECK(root == parse_node("a: {x: 7, y: 2}\nb: 3\n"));
   const Node& value = root.entries[0].value.entries[0].value;
   CHECK(value.where.file == "--set a.x=7");
   CHECK(value.where.line == 1);
@@ -27,17 +27,17 @@ TEST_CASE("an override replaces the value and keeps the key's position", "[confi
 }
 
 TEST_CASE("an override creates the mappings on its way", "[config]") {
-  CHECK(with_override("a: 1\n", "b.c.d=x") == parse("a: 1\nb: {c: {d: x}}\n"));
-  CHECK(with_override("", "a=1") == parse("a: 1\n"));
-  CHECK(with_override("a:\n", "a.b=1") == parse("a: {b: 1}\n"));
+  CHECK(with_override("a: 1\n", "b.c.d=x") == parse_node("a: 1\nb: {c: {d: x}}\n"));
+  CHECK(with_override("", "a=1") == parse_node("a: 1\n"));
+  CHECK(with_override("a:\n", "a.b=1") == parse_node("a: {b: 1}\n"));
   CHECK(with_override("", "a.b=1").entries[0].where.file == "--set a.b=1");
 }
 
 TEST_CASE("the value of an override is YAML", "[config]") {
-  CHECK(with_override("a: 1\n", "a=[1, {b: 2}]") == parse("a: [1, {b: 2}]\n"));
-  CHECK(with_override("a: 1\n", "a='5'") == parse("a: '5'\n"));
-  CHECK(with_override("a: 1\n", "a=") == parse("a:\n"));
-  CHECK(with_override("a: 1\n", "a=x=y") == parse("a: x=y\n"));
+  CHECK(with_override("a: 1\n", "a=[1, {b: 2}]") == parse_node("a: [1, {b: 2}]\n"));
+  CHECK(with_override("a: 1\n", "a='5'") == parse_node("a: '5'\n"));
+  CHECK(with_override("a: 1\n", "a=") == parse_node("a:\n"));
+  CHECK(with_override("a: 1\n", "a=x=y") == parse_node("a: x=y\n"));
   const Node root = with_override("a: 1\n", "a=[1, {b: 2}]");
   CHECK(root.entries[0].value.items[1].entries[0].where.column == 1);
 }
@@ -60,25 +60,25 @@ TEST_CASE("an override that cannot be applied is a mistake at its text", "[confi
 }
 
 TEST_CASE("a preset fills in what the user did not give, at every level", "[config]") {
-  Node upper = parse("a: {x: 1}\nb: [1]\nc: 5\n");
+  Node upper = parse_node("a: {x: 1}\nb: [1]\nc: 5\n");
   merge_defaults(upper, parse_yaml("preset.yaml", "c: 6\na: {x: 2, y: 3}\nb: [2, 3]\nd: 7\n"));
-  CHECK(upper == parse("a: {x: 1, y: 3}\nb: [1]\nc: 5\nd: 7\n"));
+  CHECK(upper == parse_node("a: {x: 1, y: 3}\nb: [1]\nc: 5\nd: 7\n"));
   CHECK(upper.find("d")->where.file == "preset.yaml");
   CHECK(upper.find("c")->where.file == "t.yaml");
 }
 
 TEST_CASE("a section given as nothing takes the preset's, a null value stays", "[config]") {
-  Node upper = parse("a:\nb:\n");
-  merge_defaults(upper, parse("a: {x: 2}\nb: 5\n"));
-  CHECK(upper == parse("a: {x: 2}\nb:\n"));
-  Node empty = parse("");
-  merge_defaults(empty, parse("a: 1\n"));
-  CHECK(empty == parse("a: 1\n"));
+  Node upper = parse_node("a:\nb:\n");
+  merge_defaults(upper, parse_node("a: {x: 2}\nb: 5\n"));
+  CHECK(upper == parse_node("a: {x: 2}\nb:\n"));
+  Node empty = parse_node("");
+  merge_defaults(empty, parse_node("a: 1\n"));
+  CHECK(empty == parse_node("a: 1\n"));
 }
 
 TEST_CASE("merging a preset twice changes nothing more", "[config]") {
-  Node once = parse("a: {x: 1}\n");
-  const Node preset = parse("a: {y: {z: 1}}\nb: 2\n");
+  Node once = parse_node("a: {x: 1}\n");
+  const Node preset = parse_node("a: {y: {z: 1}}\nb: 2\n");
   merge_defaults(once, preset);
   Node twice = once;
   merge_defaults(twice, preset);

@@ -9,7 +9,7 @@ using namespace tokenline::config;
 
 namespace {
 
-Node parse(std::string_view text) { return parse_yaml("t.yaml", text); }
+Node parse_text(std::string_view text) { return parse_yaml("t.yaml", text); }
 
 void check_place(const Location& where, int line, int column) {
   CHECK(where.file == "t.yaml");
@@ -26,7 +26,7 @@ const Node& at(const Node& node, std::string_view key) {
 }  // namespace
 
 TEST_CASE("every key and value knows its line and column", "[config]") {
-  const Node root = parse("a: 1\nb:\n  - x\n  - {c: 'y'}\n");
+  const Node root = parse_text("a: 1\nb:\n  - x\n  - {c: 'y'}\n");
   check_place(root.where, 1, 1);
   check_place(root.entries[1].where, 2, 1);
   const Node& list = at(root, "b");
@@ -37,14 +37,14 @@ TEST_CASE("every key and value knows its line and column", "[config]") {
 }
 
 TEST_CASE("columns count characters, not bytes", "[config]") {
-  const Node root = parse("{é: ü, ключ: 值, z: 1}\n");
+  const Node root = parse_text("{é: ü, ключ: 值, z: 1}\n");
   check_place(root.entries[1].where, 1, 8);
   check_place(root.entries[1].value.where, 1, 14);
   check_place(root.entries[2].value.where, 1, 20);
 }
 
 TEST_CASE("a byte order mark is skipped and shifts no column", "[config]") {
-  const Node root = parse(
+  const Node root = parse_text(
       "\xef\xbb\xbf"
       "a: 1\n");
   CHECK(root.entries[0].key == "a");
@@ -53,13 +53,13 @@ TEST_CASE("a byte order mark is skipped and shifts no column", "[config]") {
 }
 
 TEST_CASE("carriage returns before line feeds change nothing", "[config]") {
-  const Node root = parse("a:\r\n  b: x\r\nc: y\r\n");
-  CHECK(root == parse("a:\n  b: x\nc: y\n"));
+  const Node root = parse_text("a:\r\n  b: x\r\nc: y\r\n");
+  CHECK(root == parse_text("a:\n  b: x\nc: y\n"));
   check_place(at(root, "c").where, 3, 4);
 }
 
 TEST_CASE("scalars keep their text, quoted or not", "[config]") {
-  const Node root = parse("a: 010\nb: '010'\nc: .nan\nd: \"x\\ty\"\ne: |\n  z\n");
+  const Node root = parse_text("a: 010\nb: '010'\nc: .nan\nd: \"x\\ty\"\ne: |\n  z\n");
   CHECK(at(root, "a").scalar == "010");
   CHECK_FALSE(at(root, "a").quoted);
   CHECK(at(root, "b").scalar == "010");
@@ -71,7 +71,7 @@ TEST_CASE("scalars keep their text, quoted or not", "[config]") {
 }
 
 TEST_CASE("no value, a tilde and null are null, and a quoted null is text", "[config]") {
-  const Node root = parse("a:\nb: ~\nc: null\nd: 'null'\n");
+  const Node root = parse_text("a:\nb: ~\nc: null\nd: 'null'\n");
   CHECK(at(root, "a").kind == Node::Kind::null);
   CHECK(at(root, "b").kind == Node::Kind::null);
   CHECK(at(root, "c").kind == Node::Kind::null);
@@ -83,13 +83,13 @@ TEST_CASE("no value, a tilde and null are null, and a quoted null is text", "[co
 TEST_CASE("an empty text is a null node at 1:1", "[config]") {
   for (const auto* text : {"", "\n", "# only a comment\n", "---\n"}) {
     CAPTURE(text);
-    CHECK(parse(text).kind == Node::Kind::null);
+    CHECK(parse_text(text).kind == Node::Kind::null);
   }
-  check_place(parse("").where, 1, 1);
+  check_place(parse_text("").where, 1, 1);
 }
 
 TEST_CASE("JSON is read as it stands, tabs and escapes included", "[config]") {
-  const Node root = parse(
+  const Node root = parse_text(
       "{\n\t\"a\":{\"b\":[1,2.5e-3,true,null]},\n\t\"c\" : \"x\\ny\\u00e9\\/\",\"d\":\"\"}\n");
   const Node& list = at(at(root, "a"), "b");
   REQUIRE(list.items.size() == 4);
@@ -101,22 +101,22 @@ TEST_CASE("JSON is read as it stands, tabs and escapes included", "[config]") {
 }
 
 TEST_CASE("an alias is a copy that keeps the anchor's places", "[config]") {
-  const Node root = parse("base: &b {x: 1}\nuse: *b\n");
+  const Node root = parse_text("base: &b {x: 1}\nuse: *b\n");
   CHECK(at(root, "use") == at(root, "base"));
   check_place(at(at(root, "use"), "x").where, 1, 14);
 }
 
 TEST_CASE("a quoted << is an ordinary key", "[config]") {
-  CHECK(at(parse("'<<': 1\n"), "<<").scalar == "1");
+  CHECK(at(parse_text("'<<': 1\n"), "<<").scalar == "1");
 }
 
 TEST_CASE("nesting is allowed to 64 levels", "[config]") {
   const auto nested = [](std::size_t depth) {
     return std::string(depth, '[') + std::string(depth, ']');
   };
-  CHECK_NOTHROW(parse(nested(64)));
-  CHECK_THROWS_AS(parse(nested(65)), ConfigError);
-  CHECK_THROWS_AS(parse(std::string(100'000, '[')), ConfigError);
+  CHECK_NOTHROW(parse_text(nested(64)));
+  CHECK_THROWS_AS(parse_text(nested(65)), ConfigError);
+  CHECK_THROWS_AS(parse_text(std::string(100'000, '[')), ConfigError);
 }
 
 TEST_CASE("aliases do not nest deeper than plain text may", "[config]") {
@@ -124,19 +124,19 @@ TEST_CASE("aliases do not nest deeper than plain text may", "[config]") {
   const auto around = [&](std::size_t depth) {
     return "- &a " + deep + "\n- " + std::string(depth, '[') + "*a" + std::string(depth, ']');
   };
-  CHECK_NOTHROW(parse(around(23)));  // 1 + 23 + 40 levels
-  CHECK_THROWS_AS(parse(around(24)), ConfigError);
+  CHECK_NOTHROW(parse_text(around(23)));  // 1 + 23 + 40 levels
+  CHECK_THROWS_AS(parse_text(around(24)), ConfigError);
 }
 
 TEST_CASE("aliases of aliases cannot fill the memory", "[config]") {
   std::string text = "a0: &a0 x\n";
   for (int i = 1; i <= 30; ++i) text += fmt::format("a{0}: &a{0} [*a{1}, *a{1}]\n", i, i - 1);
-  CHECK_THROWS_WITH(parse(text), Catch::Contains("aliases expand to more than 100000 values"));
+  CHECK_THROWS_WITH(parse_text(text), Catch::Contains("aliases expand to more than 100000 values"));
 }
 
 TEST_CASE("all mistakes of a text come out together, in its order", "[config]") {
   try {
-    (void)parse("a: 1\n<<: {b: 2}\na: 3\nc: !x 4\n");
+    (void)parse_text("a: 1\n<<: {b: 2}\na: 3\nc: !x 4\n");
     FAIL("no error");
   } catch (const ConfigError& e) {
     REQUIRE(e.diagnostics().size() == 3);

@@ -28,7 +28,7 @@ const std::string burst = R"(  burst:
     output_tokens: 50
 )";
 
-RunResult run_of(Scenario scenario) {
+RunResult run_admitted(Scenario scenario) {
   RunResult result = run(scenario);
   for (const AuditCheck& check : result.audit.checks) {
     INFO(check.id << " " << check.name << ": " << check.details);
@@ -37,7 +37,7 @@ RunResult run_of(Scenario scenario) {
   return result;
 }
 
-std::ptrdiff_t count(const RunResult& result, Outcome outcome) {
+std::ptrdiff_t count_of(const RunResult& result, Outcome outcome) {
   return std::ranges::count(result.log.records, outcome, &RequestRecord::outcome);
 }
 
@@ -45,12 +45,12 @@ std::ptrdiff_t count(const RunResult& result, Outcome outcome) {
 
 TEST_CASE("a refused request ends when it arrives and took no time and no replica", "[engine]") {
   const RunResult result =
-      run_of(parse(", admission: token_bucket, bucket_counts: requests, bucket_rate: 1/s, "
-                   "bucket_burst: 30",
-                   burst));
+      run_admitted(parse(", admission: token_bucket, bucket_counts: requests, bucket_rate: 1/s, "
+                         "bucket_burst: 30",
+                         burst));
   // 100 ns refill nothing.
-  CHECK(count(result, Outcome::completed) == 30);
-  CHECK(count(result, Outcome::rejected) == 70);
+  CHECK(count_of(result, Outcome::completed) == 30);
+  CHECK(count_of(result, Outcome::rejected) == 70);
   for (const RequestRecord& r : result.log.records) {
     if (r.outcome != Outcome::rejected) continue;
     CHECK(r.finish == r.arrival);
@@ -63,24 +63,25 @@ TEST_CASE("a refused request ends when it arrives and took no time and no replic
 
 TEST_CASE("no more wait than a bounded queue holds", "[engine]") {
   // The first request starts a step; the others of the burst find it busy.
-  const RunResult in_all = run_of(parse(", admission: bounded_queue, max_waiting: 10", burst));
+  const RunResult in_all =
+      run_admitted(parse(", admission: bounded_queue, max_waiting: 10", burst));
   CHECK(in_all.instances[0].whole.peak_waiting == 10);
-  CHECK(count(in_all, Outcome::completed) == 11);
-  const RunResult each =
-      run_of(parse(", replicas: 3, admission: bounded_queue, max_waiting_per_replica: 10", burst));
-  CHECK(count(each, Outcome::completed) == 33);
+  CHECK(count_of(in_all, Outcome::completed) == 11);
+  const RunResult each = run_admitted(
+      parse(", replicas: 3, admission: bounded_queue, max_waiting_per_replica: 10", burst));
+  CHECK(count_of(each, Outcome::completed) == 33);
   for (const InstanceResult& instance : each.instances) CHECK(instance.whole.peak_waiting == 10);
 }
 
 TEST_CASE("a door that never closes is no door", "[engine]") {
-  const RunResult without = run_of(parse(", replicas: 2", burst));
+  const RunResult without = run_admitted(parse(", replicas: 2", burst));
   for (const char* open : {", replicas: 2, admission: unlimited",
                            ", replicas: 2, admission: bounded_queue, max_waiting: 1000",
                            ", replicas: 2, admission: bounded_queue, max_waiting_per_replica: 1000",
                            ", replicas: 2, admission: token_bucket, bucket_counts: prompt_tokens, "
                            "bucket_rate: 1/s, bucket_burst: 20000"}) {
     CAPTURE(open);
-    const RunResult with = run_of(parse(open, burst));
+    const RunResult with = run_admitted(parse(open, burst));
     CHECK(with.log.records == without.log.records);
     CHECK(with.fingerprint == without.fingerprint);
   }
@@ -88,10 +89,10 @@ TEST_CASE("a door that never closes is no door", "[engine]") {
 
 TEST_CASE("a client of a closed loop that is refused comes again after its think time",
           "[engine]") {
-  const RunResult result =
-      run_of(parse(", admission: token_bucket, bucket_counts: requests, bucket_rate: 0.001/s, "
-                   "bucket_burst: 1",
-                   R"(  loop:
+  const RunResult result = run_admitted(
+      parse(", admission: token_bucket, bucket_counts: requests, bucket_rate: 0.001/s, "
+            "bucket_burst: 1",
+            R"(  loop:
     arrival: {process: closed_loop, max_concurrency: 1, think_time: 1 s}
     num_prompts: 5
     prompt_tokens: 200
@@ -119,10 +120,10 @@ TEST_CASE("under load the class with the larger priority is shed, the other is n
                                urgent);
   };
   const std::string door = ", admission: shed_by_class, shed_above: 20";
-  const RunResult result = run_of(parse(door, traffic(3)));
+  const RunResult result = run_admitted(parse(door, traffic(3)));
   for (const RequestRecord& r : result.log.records)
     if (r.class_index == 1) CHECK(r.outcome == Outcome::completed);
-  CHECK(count(result, Outcome::rejected) == 100 - 21);
+  CHECK(count_of(result, Outcome::rejected) == 100 - 21);
   CHECK_THROWS_WITH(parse(door, traffic(7)), Catch::Contains("all classes are as urgent"));
 }
 

@@ -39,7 +39,7 @@ std::string brownout(const std::string& links, const std::string& from, const st
       from, to, factor);
 }
 
-RunResult run_text(const std::string& text, const Overrides& overrides = {}) {
+RunResult run_browned(const std::string& text, const Overrides& overrides = {}) {
   Scenario scenario = parse_scenario("s.yaml", text, {overrides});
   RunResult result = run(scenario);
   for (const AuditCheck& check : result.audit.checks) {
@@ -68,7 +68,7 @@ constexpr const char* never_over = "1000 s";
 
 TEST_CASE("KV that moves meets a brown-out half-way, to the nanosecond") {
   const double bytes = 4000.0 * 327'680.0 / 8.0;  // On the link of a rank.
-  const RunResult usual = run_text(yaml(pools, ""));
+  const RunResult usual = run_browned(yaml(pools, ""));
   const RequestRecord& lone = usual.log.records.front();
   const Scenario scenario = parse_scenario("s.yaml", yaml(pools, ""));
   const hw::Path path = scenario.cluster.network->route(hw::gpu_at(0, 0), hw::gpu_at(1, 0));
@@ -80,7 +80,7 @@ TEST_CASE("KV that moves meets a brown-out half-way, to the nanosecond") {
   const std::string from = fmt::format("{} ns", begin.count());
   for (const char* links : {"nic", "nic, node: 0", "nic, node: 1"}) {
     INFO(links);
-    const RunResult brown = run_text(yaml(pools, brownout(links, from, never_over, 0.25)));
+    const RunResult brown = run_browned(yaml(pools, brownout(links, from, never_over, 0.25)));
     const Duration wire = brown.log.records.front().parts[Part::transfer_wire];
     const double expected = startup + 1e-3 + (bytes - 1e-3 * bandwidth) / (0.25 * bandwidth);
     CHECK(to_seconds(wire).value() == Approx(expected).margin(5e-9));
@@ -96,38 +96,39 @@ TEST_CASE("a replica over two nodes in a brown-out is one on a network that is s
                                        "/hwmodels/network/fabrics/infiniband_ndr.yaml");
   const std::string rate = "bandwidth: 50 GB/s";
   text.replace(text.find(rate), rate.size(), "bandwidth: 25 GB/s");
-  const RunResult slow = run_text(yaml(two_nodes, "", folder.write("slow.yaml", text)));
-  const RunResult usual = run_text(yaml(two_nodes, ""));
+  const RunResult slow = run_browned(yaml(two_nodes, "", folder.write("slow.yaml", text)));
+  const RunResult usual = run_browned(yaml(two_nodes, ""));
   CHECK(slow.log.records != usual.log.records);
   for (const char* links : {"nic", "nic, node: 1", "nic, node: 0, nic: 3"})
-    CHECK(run_text(yaml(two_nodes, brownout(links, always, never_over, 0.5))).log.records ==
+    CHECK(run_browned(yaml(two_nodes, brownout(links, always, never_over, 0.5))).log.records ==
           slow.log.records);
   // Before it begins all is as ever: requests come at 0.5, 1 and 1.5 s.
-  const RunResult late = run_text(yaml(two_nodes, brownout("nic", "1.4 s", never_over, 0.5)));
+  const RunResult late = run_browned(yaml(two_nodes, brownout("nic", "1.4 s", never_over, 0.5)));
   CHECK(late.log.records[0] == usual.log.records[0]);
   CHECK(late.log.records[1] == usual.log.records[1]);
   CHECK(late.log.records[2].ttft() == slow.log.records[2].ttft());
-  const RunResult early = run_text(yaml(two_nodes, brownout("nic", always, "0.9 s", 0.5)));
+  const RunResult early = run_browned(yaml(two_nodes, brownout("nic", always, "0.9 s", 0.5)));
   CHECK(early.log.records[0].ttft() == slow.log.records[0].ttft());
   CHECK(early.log.records[2] == usual.log.records[2]);
 }
 
 TEST_CASE("brown-outs of one time multiply") {
-  const RunResult both = run_text(yaml(two_nodes, brownout("nic", always, never_over, 0.5) +
-                                                      brownout("nic", always, never_over, 0.5)));
-  const RunResult quarter = run_text(yaml(two_nodes, brownout("nic", always, never_over, 0.25)));
+  const RunResult both = run_browned(yaml(two_nodes, brownout("nic", always, never_over, 0.5) +
+                                                         brownout("nic", always, never_over, 0.5)));
+  const RunResult quarter = run_browned(yaml(two_nodes, brownout("nic", always, never_over, 0.25)));
   CHECK(both.log.records == quarter.log.records);
 }
 
 TEST_CASE("a brown-out is the matter of replicas that use its links") {
   // Two replicas over two nodes each: the second lies on nodes 2 and 3.
   const Overrides two{"cluster.pools.a.replicas=2", "cluster.router=round_robin"};
-  const RunResult usual = run_text(yaml(two_nodes, ""), two);
+  const RunResult usual = run_browned(yaml(two_nodes, ""), two);
   const RunResult of_second =
-      run_text(yaml(two_nodes, brownout("nic, node: 3", always, never_over, 0.5)), two);
+      run_browned(yaml(two_nodes, brownout("nic, node: 3", always, never_over, 0.5)), two);
   const RunResult of_first =
-      run_text(yaml(two_nodes, brownout("nic, node: 1", always, never_over, 0.5)), two);
-  const RunResult of_all = run_text(yaml(two_nodes, brownout("nic", always, never_over, 0.5)), two);
+      run_browned(yaml(two_nodes, brownout("nic, node: 1", always, never_over, 0.5)), two);
+  const RunResult of_all =
+      run_browned(yaml(two_nodes, brownout("nic", always, never_over, 0.5)), two);
   const auto& records = of_second.log.records;
   CHECK(records[0] == usual.log.records[0]);
   CHECK(records[1] == of_all.log.records[1]);
@@ -135,13 +136,13 @@ TEST_CASE("a brown-out is the matter of replicas that use its links") {
   CHECK(of_first.log.records[1] == usual.log.records[1]);
   // One node, or nothing that moves: the same bytes as without.
   const std::string one_node = "  tensor_parallel_size: 8\n  replicas: 2";
-  CHECK(run_text(yaml(one_node, brownout("nic", always, never_over, 0.5))).log.records ==
-        run_text(yaml(one_node, "")).log.records);
+  CHECK(run_browned(yaml(one_node, brownout("nic", always, never_over, 0.5))).log.records ==
+        run_browned(yaml(one_node, "")).log.records);
 }
 
 TEST_CASE("a brown-out after the last request has ended does not happen") {
-  const RunResult usual = run_text(yaml(pools, ""));
-  const RunResult late = run_text(yaml(pools, brownout("nic", "900 s", "1000 s", 0.5)));
+  const RunResult usual = run_browned(yaml(pools, ""));
+  const RunResult late = run_browned(yaml(pools, brownout("nic", "900 s", "1000 s", 0.5)));
   CHECK(late.log.records == usual.log.records);
   CHECK(late.end == usual.end);
   CHECK_FALSE(late.faults.front().happened);

@@ -49,7 +49,7 @@ traffic::RequestClass with_retries(Duration backoff, Duration most, double jitte
   return its;
 }
 
-std::ptrdiff_t count(const RunResult& result, Outcome outcome) {
+std::ptrdiff_t outcomes(const RunResult& result, Outcome outcome) {
   return std::ranges::count(result.log.records, outcome, &RequestRecord::outcome);
 }
 
@@ -182,10 +182,10 @@ TEST_CASE("a client that was refused comes again") {
                                       "cluster.bucket_counts=requests", "cluster.bucket_rate=1/s",
                                       "cluster.bucket_burst=1", "traffic.chat.num_prompts=3"};
   const RunResult once = serve("", door);
-  CHECK(count(once, Outcome::rejected) == 2);
+  CHECK(outcomes(once, Outcome::rejected) == 2);
   const RunResult again =
       serve(retry("attempts: 4, backoff: 1 s, max_backoff: 1 s, jitter: 0"), door);
-  CHECK(count(again, Outcome::completed) == 3);
+  CHECK(outcomes(again, Outcome::completed) == 3);
   CHECK(again.log.records[0].retries == 0);
   CHECK(again.log.records[1].retries == 1);
   CHECK(again.log.records[2].retries == 2);
@@ -202,6 +202,6 @@ TEST_CASE("a retry budget stops retries when half of its tokens are gone") {
             {"traffic.chat.num_prompts=10"});
   std::int64_t retries = 0;
   for (const RequestRecord& r : result.log.records) retries += r.retries;
-  CHECK(count(result, Outcome::timed_out) == 10);
+  CHECK(outcomes(result, Outcome::timed_out) == 10);
   CHECK(retries == 4);
 }

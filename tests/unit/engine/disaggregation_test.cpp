@@ -59,7 +59,7 @@ RunResult run_text(const Text& text) {
   return result;
 }
 
-std::string mistakes(const Text& text) {
+std::string mistakes_of_pools(const Text& text) {
   try {
     (void)scenario(text);
   } catch (const config::ConfigError& e) {
@@ -299,54 +299,60 @@ TEST_CASE("what crashes on either side is computed again, and nothing is lost un
 
 TEST_CASE("what pools cannot do is refused at its key", "[disaggregation][scenario]") {
   const auto contains = [](const char* text) { return Catch::Contains(text); };
-  CHECK_THAT(mistakes({.pools = "a: {role: prefill}"}),
+  CHECK_THAT(mistakes_of_pools({.pools = "a: {role: prefill}"}),
              contains("cluster.pools: a pool with role: prefill needs one with role: decode"));
-  CHECK_THAT(mistakes({.pools = "a: {role: prefil}, b: {role: decode}"}),
+  CHECK_THAT(mistakes_of_pools({.pools = "a: {role: prefil}, b: {role: decode}"}),
              contains("did you mean 'prefill'?"));
-  CHECK_THAT(mistakes({.pools = "a: {role: prefill, tensor_parallel_size: 4, "
-                                "pipeline_parallel_size: 2}, b: {role: decode}"}),
+  CHECK_THAT(mistakes_of_pools({.pools = "a: {role: prefill, tensor_parallel_size: 4, "
+                                         "pipeline_parallel_size: 2}, b: {role: decode}"}),
              contains("cluster.pools.a.pipeline_parallel_size: a pool that hands over KV has one"));
-  CHECK_THAT(
-      mistakes({.pools = "a: {role: prefill}, b: {role: decode, engine: {scheduler: static}}"}),
-      contains("cluster.pools.b.engine: scheduler 'static' cannot hand over sequences"));
-  CHECK_THAT(
-      mistakes({.pools = "a: {role: prefill}, b: {role: decode, engine: {kv_cache_dtype: fp8}}"}),
-      contains("cluster.pools.b.engine: kv_cache_dtype differs from that of pool 'a'"));
-  CHECK_THAT(mistakes({.how = "{min_prompt_tokens: 5}", .pools = "a: {role: both}"}),
+  CHECK_THAT(mistakes_of_pools(
+                 {.pools = "a: {role: prefill}, b: {role: decode, engine: {scheduler: static}}"}),
+             contains("cluster.pools.b.engine: scheduler 'static' cannot hand over sequences"));
+  CHECK_THAT(mistakes_of_pools(
+                 {.pools = "a: {role: prefill}, b: {role: decode, engine: {kv_cache_dtype: fp8}}"}),
+             contains("cluster.pools.b.engine: kv_cache_dtype differs from that of pool 'a'"));
+  CHECK_THAT(mistakes_of_pools({.how = "{min_prompt_tokens: 5}", .pools = "a: {role: both}"}),
              contains("cluster.disaggregate: no pool has role: prefill"));
-  CHECK_THAT(mistakes({.pools = "a: {role: prefill, engine: {blok_size: 3}}, b: {role: decode}"}),
-             contains("cluster.pools.a.engine.blok_size: unknown key"));
-  CHECK_THAT(mistakes({.pools = ""}), contains("cluster.pools: names no pool"));
-  CHECK_THAT(mistakes({.more = "speculation: {method: ngram, num_speculative_tokens: 3, "
-                               "acceptance: 0.5}"}),
+  CHECK_THAT(
+      mistakes_of_pools({.pools = "a: {role: prefill, engine: {blok_size: 3}}, b: {role: decode}"}),
+      contains("cluster.pools.a.engine.blok_size: unknown key"));
+  CHECK_THAT(mistakes_of_pools({.pools = ""}), contains("cluster.pools: names no pool"));
+  CHECK_THAT(mistakes_of_pools({.more = "speculation: {method: ngram, num_speculative_tokens: 3, "
+                                        "acceptance: 0.5}"}),
              contains("speculation: is not modelled where pools hand over KV"));
-  CHECK_THAT(mistakes({.more = "faults: [{kind: instance_crash, replica: 0, at: 1 s}]"}),
+  CHECK_THAT(mistakes_of_pools({.more = "faults: [{kind: instance_crash, replica: 0, at: 1 s}]"}),
              contains("faults: those of replicas are not modelled where pools hand over KV"));
   const std::string pair = "a: {role: prefill}, b: {role: decode}";
-  CHECK_THAT(mistakes({.pools = "a: {role: prefill, attention_data_parallel_size: 2}, b: {role: "
-                                "decode}",
-                       .cluster = "  gpu: h200\n  tensor_parallel_size: 4",
-                       .model = "deepseek-v2-lite"}),
-             contains("cluster.pools.a.attention_data_parallel_size: a pool that hands over KV"));
-  CHECK_THAT(mistakes({.pools = "a: {role: prefill}, b: {role: decode, context_parallel_size: 2}",
-                       .cluster = "  gpu: h100_sxm\n  tensor_parallel_size: 4"}),
-             contains("cluster.pools.b.context_parallel_size: a pool that hands over KV"));
-  CHECK_THAT(mistakes({.pools = "a: {role: prefill, engine: {scheduler: guaranteed_no_evict}}, b: "
-                                "{role: decode}"}),
+  CHECK_THAT(
+      mistakes_of_pools({.pools = "a: {role: prefill, attention_data_parallel_size: 2}, b: {role: "
+                                  "decode}",
+                         .cluster = "  gpu: h200\n  tensor_parallel_size: 4",
+                         .model = "deepseek-v2-lite"}),
+      contains("cluster.pools.a.attention_data_parallel_size: a pool that hands over KV"));
+  CHECK_THAT(
+      mistakes_of_pools({.pools = "a: {role: prefill}, b: {role: decode, context_parallel_size: 2}",
+                         .cluster = "  gpu: h100_sxm\n  tensor_parallel_size: 4"}),
+      contains("cluster.pools.b.context_parallel_size: a pool that hands over KV"));
+  CHECK_THAT(mistakes_of_pools(
+                 {.pools = "a: {role: prefill, engine: {scheduler: guaranteed_no_evict}}, b: "
+                           "{role: decode}"}),
              contains("cluster.pools.a.engine: scheduler 'guaranteed_no_evict' cannot hand over"));
-  CHECK_THAT(mistakes({.pools = pair,
-                       .traffic = "{arrival: {process: poisson, rate: 1/s}, num_prompts: 1, "
-                                  "prompt_tokens: 40, output_tokens: 5, timeout: 3 s}"}),
-             contains("traffic: clients that give up are not modelled where pools hand over KV"));
-  CHECK_THAT(mistakes({.pools = pair,
-                       .cluster = "  gpu: h100_sxm\n  tensor_parallel_size: 8\n  autoscale: {min: "
-                                  "1, max: 2, metric: queue_length, target: 2, cold_start: {}}"}),
+  CHECK_THAT(
+      mistakes_of_pools({.pools = pair,
+                         .traffic = "{arrival: {process: poisson, rate: 1/s}, num_prompts: 1, "
+                                    "prompt_tokens: 40, output_tokens: 5, timeout: 3 s}"}),
+      contains("traffic: clients that give up are not modelled where pools hand over KV"));
+  CHECK_THAT(mistakes_of_pools(
+                 {.pools = pair,
+                  .cluster = "  gpu: h100_sxm\n  tensor_parallel_size: 8\n  autoscale: {min: "
+                             "1, max: 2, metric: queue_length, target: 2, cold_start: {}}"}),
              contains("cluster.autoscale: is not modelled with pools"));
-  CHECK_THAT(mistakes({.pools = pair, .cluster = "  tensor_parallel_size: 8"}),
+  CHECK_THAT(mistakes_of_pools({.pools = pair, .cluster = "  tensor_parallel_size: 8"}),
              contains("cluster.pools.a.gpu: neither the pool nor the cluster names one") &&
                  contains("cluster.pools.b.gpu"));
   CHECK_THAT(
-      mistakes(
+      mistakes_of_pools(
           {.how = "{min_prompt_tokens: 9000}", .pools = pair, .engine = "{max_model_len: 4096}"}),
       contains("cluster.disaggregate: no prompt has min_prompt_tokens (9000): "
                "max_model_len is 4096"));

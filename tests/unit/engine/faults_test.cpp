@@ -54,7 +54,7 @@ std::string straggler(int replica, const std::string& from, const std::string& t
                      replica, from, to, factor);
 }
 
-std::ptrdiff_t count(const RunResult& result, Outcome outcome) {
+std::ptrdiff_t count_ended(const RunResult& result, Outcome outcome) {
   return std::ranges::count(result.log.records, outcome, &RequestRecord::outcome);
 }
 
@@ -103,13 +103,13 @@ TEST_CASE("stragglers of one time multiply, and leave other times and replicas a
 TEST_CASE("what a crash takes along is counted, and tried again or lost for that cause") {
   const std::string fault = crash(0, "300 ms", "5 s");
   const RunResult retried = serve(loop, 200, fault);
-  CHECK(count(retried, Outcome::completed) == 200);
+  CHECK(count_ended(retried, Outcome::completed) == 200);
   const auto again = std::ranges::count(retried.log.records, 1, &RequestRecord::retries);
   CHECK(again == 40);
   const RunResult lost = serve(loop, 200, fault, {"cluster.on_oom=lose"});
-  CHECK(count(lost, Outcome::lost_crash) == 40);
-  CHECK(count(lost, Outcome::lost_oom) == 0);
-  CHECK(count(lost, Outcome::completed) == 160);
+  CHECK(count_ended(lost, Outcome::lost_crash) == 40);
+  CHECK(count_ended(lost, Outcome::lost_oom) == 0);
+  CHECK(count_ended(lost, Outcome::completed) == 160);
   // Nothing is served in the meantime.
   for (const RequestRecord& r : retried.log.records)
     CHECK((r.first_token <= TimePoint{300ms} || r.first_token > TimePoint{5300ms}));
@@ -121,7 +121,7 @@ TEST_CASE("a client that retries gets an answer after its request was lost in a 
   const RunResult result = serve(
       loop, 200, crash(0, "300 ms", "5 s"),
       {"cluster.on_oom=lose", "traffic.chat.retry.attempts=2", "traffic.chat.retry.jitter=0"});
-  CHECK(count(result, Outcome::completed) == 200);
+  CHECK(count_ended(result, Outcome::completed) == 200);
 }
 
 TEST_CASE("with one of N replicas down the others carry (N - 1) / N of the load that all could") {

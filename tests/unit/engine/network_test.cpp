@@ -9,7 +9,7 @@ using namespace tokenline;
 
 namespace {
 
-Scenario scenario(const std::string& cluster, const std::string& model = "llama-3.1-8b") {
+Scenario on_network(const std::string& cluster, const std::string& model = "llama-3.1-8b") {
   return parse_scenario("s.yaml", fmt::format(R"(scenario: s
 model: {}
 cluster: {{gpu: h100_sxm, {}}}
@@ -21,9 +21,9 @@ traffic:
                                               model, cluster));
 }
 
-std::string mistakes(const std::string& cluster) {
+std::string cluster_mistakes(const std::string& cluster) {
   try {
-    (void)scenario(cluster);
+    (void)on_network(cluster);
   } catch (const config::ConfigError& e) {
     return e.what();
   }
@@ -34,7 +34,8 @@ std::string mistakes(const std::string& cluster) {
 
 TEST_CASE("replicas lie on the nodes of the network, as many as they take", "[network][scenario]") {
   const ClusterConfig cluster =
-      scenario("replicas: 3, tensor_parallel_size: 4, network: {node: hgx_h100, fabric: roce_400g}")
+      on_network(
+          "replicas: 3, tensor_parallel_size: 4, network: {node: hgx_h100, fabric: roce_400g}")
           .cluster;
   REQUIRE(cluster.network);
   CHECK(cluster.network->design().nodes == 2);
@@ -45,20 +46,20 @@ TEST_CASE("replicas lie on the nodes of the network, as many as they take", "[ne
 }
 
 TEST_CASE("without the key there is no network", "[network][scenario]") {
-  const ClusterConfig cluster = scenario("replicas: 3").cluster;
+  const ClusterConfig cluster = on_network("replicas: 3").cluster;
   CHECK_FALSE(cluster.network);
   CHECK(cluster.gpus.empty());
 }
 
 TEST_CASE("mistakes in the network stand at their keys", "[network][scenario]") {
-  CHECK_THAT(mistakes("replicas: 9, network: {node: hgx_h100, nodes: 1}"),
+  CHECK_THAT(cluster_mistakes("replicas: 9, network: {node: hgx_h100, nodes: 1}"),
              Catch::Contains("3:72: error: cluster.network.nodes: the replicas take 2 nodes of 8 "
                              "GPUs, more than 1"));
-  CHECK_THAT(mistakes("replicas: 9, network: {node: hgx_h100}"),
+  CHECK_THAT(cluster_mistakes("replicas: 9, network: {node: hgx_h100}"),
              Catch::Contains("cluster.network.fabric: 2 nodes need a fabric that connects them"));
-  CHECK_THAT(mistakes("network: {node: hgx_h1000}"),
+  CHECK_THAT(cluster_mistakes("network: {node: hgx_h1000}"),
              Catch::Contains("cluster.network.node") && Catch::Contains("hgx_h100"));
-  CHECK_THAT(mistakes("replicas: 0, network: {node: hgx_h100}"),
+  CHECK_THAT(cluster_mistakes("replicas: 0, network: {node: hgx_h100}"),
              !Catch::Contains("cluster.network"));
 }
 
@@ -88,7 +89,7 @@ TEST_CASE("a replica over two nodes runs as tensor ranks and as stages", "[netwo
   for (const std::string degrees :
        {"tensor_parallel_size: 16", "tensor_parallel_size: 8, pipeline_parallel_size: 2"}) {
     INFO(degrees);
-    Scenario s = scenario(degrees + network, "llama-3.1-405b");
+    Scenario s = on_network(degrees + network, "llama-3.1-405b");
     CHECK(s.cluster.network->design().nodes == 2);
     const RunResult result = run(s);
     CHECK(result.audit.passed);
@@ -97,19 +98,19 @@ TEST_CASE("a replica over two nodes runs as tensor ranks and as stages", "[netwo
 }
 
 TEST_CASE("a replica over nodes without a network is told to name one", "[network][scenario]") {
-  CHECK_THAT(mistakes("tensor_parallel_size: 16"),
+  CHECK_THAT(cluster_mistakes("tensor_parallel_size: 16"),
              Catch::Contains("cluster.tensor_parallel_size: a replica of 16 GPUs spans nodes of 8, "
                              "and no network connects them") &&
                  Catch::Contains("cluster.network: {node: hgx_h100, fabric: infiniband_ndr}"));
-  CHECK_THAT(mistakes("tensor_parallel_size: 8, pipeline_parallel_size: 2"),
+  CHECK_THAT(cluster_mistakes("tensor_parallel_size: 8, pipeline_parallel_size: 2"),
              Catch::Contains("cluster.pipeline_parallel_size: a replica of 16 GPUs"));
 }
 
 TEST_CASE("a network smaller than usual bounds the nodes of a replica", "[network][scenario]") {
   // On nodes of two GPUs four ranks need a fabric, which they then pass.
   const auto decode = [](const std::string& gpus_per_node) {
-    const Scenario s = scenario("tensor_parallel_size: 4, network: {node: hgx_h100, " +
-                                gpus_per_node + "fabric: infiniband_ndr}");
+    const Scenario s = on_network("tensor_parallel_size: 4, network: {node: hgx_h100, " +
+                                  gpus_per_node + "fabric: infiniband_ndr}");
     return s.cost->price({.decode_sequences = 1, .decode_context = 100, .chunks = {}, .sampled = 1})
         .time;
   };
@@ -117,8 +118,8 @@ TEST_CASE("a network smaller than usual bounds the nodes of a replica", "[networ
 }
 
 TEST_CASE("context ranks give a replica the KV pool of all of them", "[network][context]") {
-  const Scenario one = scenario("tensor_parallel_size: 2");
-  const Scenario two = scenario("tensor_parallel_size: 2, context_parallel_size: 2");
+  const Scenario one = on_network("tensor_parallel_size: 2");
+  const Scenario two = on_network("tensor_parallel_size: 2, context_parallel_size: 2");
   CHECK(two.memory.block.value() == 0.5 * one.memory.block.value());
   CHECK(two.memory.weights == one.memory.weights);
   // Twice the blocks and a few for the activations that are divided.
@@ -128,7 +129,7 @@ TEST_CASE("context ranks give a replica the KV pool of all of them", "[network][
 
 TEST_CASE("a replica of context ranks serves a mixture of prompts and decodes",
           "[network][context]") {
-  Scenario s = scenario(
+  Scenario s = on_network(
       "tensor_parallel_size: 2, context_parallel_size: 4, "
       "pipeline_parallel_size: 2, network: {node: hgx_h100, fabric: roce_400g}");
   CHECK(s.cluster.network->design().nodes == 2);
@@ -140,7 +141,7 @@ TEST_CASE("a replica of context ranks serves a mixture of prompts and decodes",
 TEST_CASE("context parallelism of models without a ring is refused at its key",
           "[network][context]") {
   try {
-    (void)scenario("tensor_parallel_size: 8, context_parallel_size: 2", "mixtral-8x7b");
+    (void)on_network("tensor_parallel_size: 8, context_parallel_size: 2", "mixtral-8x7b");
     FAIL("accepted");
   } catch (const config::ConfigError& e) {
     CHECK_THAT(e.what(), Catch::Contains("error: cluster.context_parallel_size: 2: a ring is "

@@ -35,7 +35,7 @@ traffic:
                                     engine.empty() ? "" : ", " + engine, of_chat, of_batch));
 }
 
-RunResult run_of(Scenario scenario) {
+RunResult run_queued(Scenario scenario) {
   RunResult result = run(scenario);
   REQUIRE(result.audit.passed);
   return result;
@@ -62,17 +62,18 @@ double mean_e2el(const RunResult& result) {
 
 TEST_CASE("without priorities, deadlines or differences every order is that of arrival",
           "[engine]") {
-  const RunResult fcfs = run_of(crowded(""));
-  CHECK(run_of(crowded("queue_policy: fcfs")).log.records == fcfs.log.records);
-  CHECK(run_of(crowded("queue_policy: priority")).log.records == fcfs.log.records);
+  const RunResult fcfs = run_queued(crowded(""));
+  CHECK(run_queued(crowded("queue_policy: fcfs")).log.records == fcfs.log.records);
+  CHECK(run_queued(crowded("queue_policy: priority")).log.records == fcfs.log.records);
   const std::string slo = "    slo: {ttft: 1 s}\n";
-  CHECK(run_of(crowded("queue_policy: earliest_deadline", slo, slo)).log.records ==
+  CHECK(run_queued(crowded("queue_policy: earliest_deadline", slo, slo)).log.records ==
         fcfs.log.records);
 }
 
 TEST_CASE("a class of a smaller priority waits for its own requests and a slot alone", "[engine]") {
-  const RunResult fcfs = run_of(crowded(""));
-  const RunResult chat_first = run_of(crowded("queue_policy: priority", "    priority: -1\n", ""));
+  const RunResult fcfs = run_queued(crowded(""));
+  const RunResult chat_first =
+      run_queued(crowded("queue_policy: priority", "    priority: -1\n", ""));
   CHECK(mean_ttft(chat_first, 0) < 0.2 * mean_ttft(fcfs, 0));
   CHECK(mean_ttft(chat_first, 1) > mean_ttft(fcfs, 1));
   // No request of the other class starts while one that the engine knew of waits: a request that
@@ -85,18 +86,18 @@ TEST_CASE("a class of a smaller priority waits for its own requests and a slot a
 }
 
 TEST_CASE("deadlines order classes by their targets", "[engine]") {
-  const RunResult run = run_of(crowded("queue_policy: earliest_deadline",
-                                       "    slo: {ttft: 100 ms}\n", "    slo: {ttft: 60 s}\n"));
-  const RunResult fcfs = run_of(crowded(""));
+  const RunResult run = run_queued(crowded("queue_policy: earliest_deadline",
+                                           "    slo: {ttft: 100 ms}\n", "    slo: {ttft: 60 s}\n"));
+  const RunResult fcfs = run_queued(crowded(""));
   CHECK(mean_ttft(run, 0) < 0.2 * mean_ttft(fcfs, 0));
 }
 
 TEST_CASE("the better answers are predicted the shorter is the mean latency", "[engine]") {
-  const double perfect =
-      mean_e2el(run_of(crowded("queue_policy: shortest_job_first, length_prediction_sigma: 0")));
-  const double fair =
-      mean_e2el(run_of(crowded("queue_policy: shortest_job_first, length_prediction_sigma: 1")));
-  const double fcfs = mean_e2el(run_of(crowded("")));
+  const double perfect = mean_e2el(
+      run_queued(crowded("queue_policy: shortest_job_first, length_prediction_sigma: 0")));
+  const double fair = mean_e2el(
+      run_queued(crowded("queue_policy: shortest_job_first, length_prediction_sigma: 1")));
+  const double fcfs = mean_e2el(run_queued(crowded("")));
   CHECK(perfect < fair);
   CHECK(fair < fcfs);
 }
@@ -121,7 +122,7 @@ traffic:
     prompt_tokens: 300
     output_tokens: 50
 )");
-  const RunResult result = run_of(std::move(scenario));
+  const RunResult result = run_queued(std::move(scenario));
   // Both wait until the last request of one has been sent.
   TimePoint until = TimePoint::max();
   for (std::uint32_t c = 0; c < 2; ++c) {

@@ -55,7 +55,7 @@ class Notes final : public RunObserver {
   int crashes = 0;
 };
 
-std::ptrdiff_t count(const std::vector<ObservedEvent>& events, SequenceEvent kind) {
+std::ptrdiff_t events_of(const std::vector<ObservedEvent>& events, SequenceEvent kind) {
   return std::ranges::count(events, kind, &ObservedEvent::event);
 }
 
@@ -111,12 +111,12 @@ TEST_CASE("observed events of a request are those of its record", "[engine]") {
     CHECK(events.back().event == SequenceEvent::finished);
     CHECK(events.back().when == record.finish);
     CHECK(events.back().instance == record.instance);
-    CHECK(count(events, SequenceEvent::lost) == record.retries);
-    CHECK(count(events, SequenceEvent::queued) == 1 + record.retries);
+    CHECK(events_of(events, SequenceEvent::lost) == record.retries);
+    CHECK(events_of(events, SequenceEvent::queued) == 1 + record.retries);
     retries += record.retries;
     if (record.retries > 0) continue;
-    CHECK(count(events, SequenceEvent::preempted) == record.preemptions);
-    CHECK(count(events, SequenceEvent::admitted) == 1 + record.preemptions);
+    CHECK(events_of(events, SequenceEvent::preempted) == record.preemptions);
+    CHECK(events_of(events, SequenceEvent::admitted) == 1 + record.preemptions);
     const auto first = std::ranges::find(events, SequenceEvent::first_token, &ObservedEvent::event);
     CHECK(first->when == record.first_token);
     preemptions += record.preemptions;

@@ -18,8 +18,8 @@ namespace {
 constexpr std::string_view head =
     "scenario: shared\nmodel: llama-3.1-8b\ncluster: {gpu: h100_sxm}\n";
 
-RunResult run_text(const std::string& folder, const std::string& engine,
-                   const std::string& traffic) {
+RunResult run_sharing(const std::string& folder, const std::string& engine,
+                      const std::string& traffic) {
   Scenario scenario = parse_scenario(
       folder + "/s.yaml",
       fmt::format("{}engine: {{preset: vllm-v1, enable_prefix_caching: true, max_model_len: 2048, "
@@ -48,7 +48,7 @@ std::vector<std::int64_t> cached_tokens(const std::string& engine, const std::ve
         "{{\"timestamp\": {}, \"input_length\": {}, \"output_length\": 1, \"hash_ids\": [{}]}}\n",
         10'000 * i, rows[i].tokens, fmt::join(rows[i].hashes, ", "));
   (void)folder.write("t.jsonl", trace);
-  return run_text(folder / "", engine, "  t:\n    trace: {file: t.jsonl, format: mooncake}\n")
+  return run_sharing(folder / "", engine, "  t:\n    trace: {file: t.jsonl, format: mooncake}\n")
       .log.cached_tokens;
 }
 
@@ -63,14 +63,14 @@ TEST_CASE("of N equal prompts of L tokens all but the first find floor((L - 1) /
     for (const std::int64_t prompt : {15, 16, 17, 95, 96, 97, 1000}) {
       CAPTURE(scheduler, block, prompt);
       // They come at once: what is scheduled in a step is found by the next request of that step.
-      const RunResult result =
-          run_text("",
-                   fmt::format("scheduler: {}, block_size: {}, max_num_batched_tokens: 131072",
-                               scheduler, block),
-                   fmt::format("  t:\n    arrival: {{process: closed_loop, max_concurrency: {0}}}\n"
-                               "    num_prompts: {0}\n    shared_prefix: {{tokens: {1}}}\n"
-                               "    prompt_tokens: 1\n    output_tokens: 5\n",
-                               requests, prompt - 1));
+      const RunResult result = run_sharing(
+          "",
+          fmt::format("scheduler: {}, block_size: {}, max_num_batched_tokens: 131072", scheduler,
+                      block),
+          fmt::format("  t:\n    arrival: {{process: closed_loop, max_concurrency: {0}}}\n"
+                      "    num_prompts: {0}\n    shared_prefix: {{tokens: {1}}}\n"
+                      "    prompt_tokens: 1\n    output_tokens: 5\n",
+                      requests, prompt - 1));
       const std::int64_t each = (prompt - 1) / block * block;
       const InstanceStats& stats = result.instances[0].whole;
       CHECK(stats.queried_tokens == requests * prompt);
@@ -108,12 +108,12 @@ TEST_CASE("the second turn of a conversation finds what the first stored", "[eng
   constexpr std::int64_t answer = 50;
   for (const std::int64_t prefix : {0, 40}) {
     const std::string shared = prefix == 0 ? "" : "    shared_prefix: {tokens: 40}\n";
-    const RunResult result =
-        run_text("", "block_size: 16",
-                 fmt::format("  t:\n    arrival: {{process: constant, rate: 0.01/s}}\n"
-                             "    session: {{turns: 2, think_time: 1 s, max_context: 1000, "
-                             "num_sessions: 2}}\n{}    prompt_tokens: {}\n    output_tokens: {}\n",
-                             shared, prompt, answer));
+    const RunResult result = run_sharing(
+        "", "block_size: 16",
+        fmt::format("  t:\n    arrival: {{process: constant, rate: 0.01/s}}\n"
+                    "    session: {{turns: 2, think_time: 1 s, max_context: 1000, "
+                    "num_sessions: 2}}\n{}    prompt_tokens: {}\n    output_tokens: {}\n",
+                    shared, prompt, answer));
     CAPTURE(prefix);
     // The token emitted last is not stored; conversations have the prefix in common.
     const std::int64_t first = (prefix + prompt + answer - 1) / 16 * 16;
@@ -141,9 +141,9 @@ std::string stall(int from) {
 }  // namespace
 
 TEST_CASE("clients whose patience suffices find what patient ones find", "[engine]") {
-  const RunResult patient = run_text("", "block_size: 16", talk(""));
+  const RunResult patient = run_sharing("", "block_size: 16", talk(""));
   const RunResult in_time =
-      run_text("", "block_size: 16", talk("    timeout: 100 s\n    retry: {attempts: 3}\n"));
+      run_sharing("", "block_size: 16", talk("    timeout: 100 s\n    retry: {attempts: 3}\n"));
   CHECK(in_time.log.records == patient.log.records);
   CHECK(in_time.log.cached_tokens == patient.log.cached_tokens);
   CHECK(in_time.log.cached_tokens.back() == (100 + 50 - 1) / 16 * 16);
@@ -154,11 +154,11 @@ TEST_CASE("an attempt finds the prompt that one before it left, and not what tha
   for (const bool abort : {true, false}) {
     CAPTURE(abort);
     const RunResult result =
-        run_text("", "block_size: 16",
-                 talk(fmt::format("    timeout: 1 s\n    abort_on_timeout: {}\n"
-                                  "    retry: {{attempts: 30, backoff: 0 s, jitter: 0}}\n",
-                                  abort)) +
-                     stall(100));
+        run_sharing("", "block_size: 16",
+                    talk(fmt::format("    timeout: 1 s\n    abort_on_timeout: {}\n"
+                                     "    retry: {{attempts: 30, backoff: 0 s, jitter: 0}}\n",
+                                     abort)) +
+                        stall(100));
     const auto& records = result.log.records;
     REQUIRE(records.size() == 2);
     REQUIRE(records[0].retries > 0);
@@ -173,7 +173,7 @@ TEST_CASE("an attempt finds the prompt that one before it left, and not what tha
 
 TEST_CASE("what a client that asks once has given up serves others as far as they begin alike",
           "[engine]") {
-  const RunResult result = run_text(
+  const RunResult result = run_sharing(
       "", "block_size: 16",
       "  t: {arrival: {process: constant, rate: 0.1/s}, num_prompts: 2, shared_prefix: {tokens: "
       "64}, prompt_tokens: 100, output_tokens: 50, timeout: 1 s}\n" +

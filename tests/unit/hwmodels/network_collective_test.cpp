@@ -51,7 +51,7 @@ const Seconds launch = usual_collective().launch;
 /// Of round_design(): GPU, PCIe, NIC, leaf and back take 8 s, and a step 1 s more; collectives
 /// reach half of a NIC's 10 B/s.
 constexpr Seconds alpha(9.0);
-constexpr BytesPerSecond nic(5.0);
+constexpr BytesPerSecond half_nic(5.0);
 
 }  // namespace
 
@@ -81,7 +81,7 @@ TEST_CASE("an all-reduce over two nodes passes each rank's share over its NIC", 
   const ClusterCollective reduce(gpu, network, CollectiveOp::all_reduce, ranks(2, 4));
   // 2 (N − 1) = 2 steps, 2 (N − 1)/N · S/4 = S/4 bytes.
   CHECK(reduce(Bytes(400.0)).time.value() ==
-        Approx((2.0 * alpha + launch + Bytes(100.0) / nic).value()));
+        Approx((2.0 * alpha + launch + Bytes(100.0) / half_nic).value()));
   CHECK(reduce(Bytes(400.0)).provenance == Provenance::datasheet);
 }
 
@@ -95,7 +95,7 @@ TEST_CASE("with one rank per node a collective is a ring over the nodes", "[netw
                                 CollectiveOp::send_recv, CollectiveOp::all_to_all}) {
     const ClusterCollective price(gpu, network, op, ranks(n, 1));
     CHECK(price(Bytes(600.0)).time.value() ==
-          Approx((launch + ring_time(op, n, Bytes(600.0), step, nic)).value()));
+          Approx((launch + ring_time(op, n, Bytes(600.0), step, half_nic)).value()));
   }
 }
 
@@ -105,8 +105,8 @@ TEST_CASE("an all-reduce takes the shorter of ring and tree", "[network]") {
   const ClusterCollective reduce(gpu, network, CollectiveOp::all_reduce, ranks(8, 1));
   const Seconds step = alpha + Seconds(0.5);
   for (const double payload : {1.0, 1e4}) {
-    const Seconds ring = ring_time(CollectiveOp::all_reduce, 8, Bytes(payload), step, nic);
-    const Seconds tree = tree_all_reduce_time(8, Bytes(payload), step, nic);
+    const Seconds ring = ring_time(CollectiveOp::all_reduce, 8, Bytes(payload), step, half_nic);
+    const Seconds tree = tree_all_reduce_time(8, Bytes(payload), step, half_nic);
     CHECK((ring < tree) == (payload > 100.0));
     CHECK(reduce(Bytes(payload)).time.value() == Approx((launch + std::min(ring, tree)).value()));
   }
@@ -118,7 +118,7 @@ TEST_CASE("ranks behind one NIC share it", "[network]") {
   const ClusterCollective reduce(gpu, network, CollectiveOp::all_reduce, ranks(2, 4));
   // One more PCIe link at each end; a quarter of the NIC for each of the four.
   CHECK(reduce(Bytes(400.0)).time.value() ==
-        Approx((2.0 * (alpha + Seconds(2.0)) + launch + Bytes(100.0) / (0.25 * nic)).value()));
+        Approx((2.0 * (alpha + Seconds(2.0)) + launch + Bytes(100.0) / (0.25 * half_nic)).value()));
 }
 
 TEST_CASE("groups that reduce at the same time share the NIC of their nodes", "[network]") {
@@ -131,7 +131,7 @@ TEST_CASE("groups that reduce at the same time share the NIC of their nodes", "[
         .time.value();
   };
   CHECK(time(shared, pairs) ==
-        Approx((alpha + Seconds(2.0) + launch + Bytes(100.0) / (0.5 * nic)).value()));
+        Approx((alpha + Seconds(2.0) + launch + Bytes(100.0) / (0.5 * half_nic)).value()));
   // With a NIC per GPU a group does not notice the other.
   CHECK(time(own, pairs) == Approx(time(own, {pairs.front()})));
 }
@@ -142,7 +142,7 @@ TEST_CASE("gathering passes a rank's part between nodes and all parts of its pla
   Gpu gpu = free_in_node(4);
   const ClusterCollective between(gpu, network, CollectiveOp::all_gather, ranks(2, 4));
   CHECK(between(Bytes(100.0)).time.value() ==
-        Approx((alpha + launch + Bytes(100.0) / nic).value()));
+        Approx((alpha + launch + Bytes(100.0) / half_nic).value()));
   // A slow node: 1 B/s of gathered parts, of which each rank contributes two, one of each node.
   gpu.collectives[1].points = {{Bytes(1.0), Seconds(1.0)}, {Bytes(1e9), Seconds(1e9)}};
   const ClusterCollective inside(gpu, network, CollectiveOp::all_gather, ranks(2, 4));
@@ -156,7 +156,7 @@ TEST_CASE("all to all, each rank sends what is meant for other nodes over its ow
   const ClusterCollective price(gpu, network, CollectiveOp::all_to_all, ranks(4, 4));
   // Three of four parts of 100 leave the node; three steps, those to the other leaf by the spine.
   CHECK(price(Bytes(400.0)).time.value() ==
-        Approx((3.0 * (alpha + Seconds(0.5)) + launch + Bytes(300.0) / nic).value()));
+        Approx((3.0 * (alpha + Seconds(0.5)) + launch + Bytes(300.0) / half_nic).value()));
 }
 
 TEST_CASE("what takes longest in the node hides the bytes between nodes, not their steps",

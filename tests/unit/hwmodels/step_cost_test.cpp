@@ -26,12 +26,12 @@ StepSetup setup(const std::string& model, const std::string& gpu, std::int64_t t
   return setup;
 }
 
-Price prefill(const StepCost& cost, std::int64_t tokens, std::int64_t past = 0) {
+Price price_prefill(const StepCost& cost, std::int64_t tokens, std::int64_t past = 0) {
   const Chunk chunk{tokens, past};
   return cost.price({.chunks = std::span(&chunk, 1), .sampled = 1});
 }
 
-Price decode(const StepCost& cost, std::int64_t sequences, std::int64_t context) {
+Price price_decode(const StepCost& cost, std::int64_t sequences, std::int64_t context) {
   return cost.price({.decode_sequences = sequences,
                      .decode_context = context,
                      .chunks = {},
@@ -79,9 +79,9 @@ TEST_CASE("a step of a dense model is the sum of its kernels", "[hwmodels]") {
   const StepSetup s = setup("llama-2-70b", "h100_sxm", 8);
   const StepCost cost(s);
   const AttentionPricer attend = attention(s);
-  CHECK(decode(cost, 4, 4000).time.value() ==
+  CHECK(price_decode(cost, 4, 4000).time.value() ==
         Approx(without_attention(s, 4, 4) + times(80, attend.decode(4, 4000).time)));
-  CHECK(prefill(cost, 500, 300).time.value() ==
+  CHECK(price_prefill(cost, 500, 300).time.value() ==
         Approx(without_attention(s, 500, 1) + times(80, attend.prefill(500, 300).time)));
 }
 
@@ -100,7 +100,7 @@ TEST_CASE("decodes beside a chunk share its kernels and add what a mixed call co
 TEST_CASE("a step of a mixture of experts is the sum of its kernels", "[hwmodels]") {
   const StepSetup s = setup("qwen3-30b-a3b", "h100_sxm", 1);
   const StepCost cost(s);
-  CHECK(decode(cost, 8, 8000).time.value() ==
+  CHECK(price_decode(cost, 8, 8000).time.value() ==
         Approx(without_attention(s, 8, 8) + times(48, attention(s).decode(8, 8000).time)));
 }
 
@@ -110,9 +110,9 @@ TEST_CASE("a step of latent attention is the sum of its kernels", "[hwmodels]") 
   const models::OperatorList list = models::operators(s.model, s.parallelism);
   REQUIRE(list.mla);
   const MlaPricer latent(s.gpu, *list.mla, 2);
-  CHECK(decode(cost, 8, 8000).time.value() ==
+  CHECK(price_decode(cost, 8, 8000).time.value() ==
         Approx(without_attention(s, 8, 8) + times(61, latent.decode(8, 8000).time)));
-  CHECK(prefill(cost, 700).time.value() ==
+  CHECK(price_prefill(cost, 700).time.value() ==
         Approx(without_attention(s, 700, 1) + times(61, latent.prefill(700, 0).time)));
 }
 
@@ -122,15 +122,15 @@ TEST_CASE("sliding-window layers see a window of the context", "[hwmodels]") {
   const AttentionPricer attend = attention(s);
   const std::int64_t window = *s.model.sliding_window;
   REQUIRE(window == 128);
-  CHECK(decode(cost, 4, 4000).time.value() ==
+  CHECK(price_decode(cost, 4, 4000).time.value() ==
         Approx(without_attention(s, 4, 4) +
                times(12, attend.decode(4, 4000).time + attend.decode(4, 4 * 128).time)));
   // 640 new tokens: five pieces of a window each, half a window before them.
-  CHECK(prefill(cost, 640).time.value() ==
+  CHECK(price_prefill(cost, 640).time.value() ==
         Approx(without_attention(s, 640, 1) +
                times(12, attend.prefill(640, 0).time + attend.prefill(128, 64, 5).time)));
   // Fewer than a window: past tokens as far as it reaches.
-  CHECK(prefill(cost, 100, 5000).time.value() ==
+  CHECK(price_prefill(cost, 100, 5000).time.value() ==
         Approx(without_attention(s, 100, 1) +
                times(12, attend.prefill(100, 5000).time + attend.prefill(100, 128).time)));
 }
@@ -140,10 +140,10 @@ TEST_CASE("with data parallel attention each group runs its share, experts meet 
   const StepSetup s = setup("qwen3-30b-a3b", "h100_sxm", 1, 4, 4);
   const StepCost cost(s);
   const AttentionPricer attend = attention(s);
-  CHECK(decode(cost, 32, 32'000).time.value() ==
+  CHECK(price_decode(cost, 32, 32'000).time.value() ==
         Approx(without_attention(s, 8, 8) + times(48, attend.decode(8, 8000).time)));
   // One chunk runs in one group, which the others wait for; its tokens are spread over all tables.
-  CHECK(prefill(cost, 1000).time.value() ==
+  CHECK(price_prefill(cost, 1000).time.value() ==
         Approx(without_attention(s, 250, 1) + times(48, attend.prefill(1000, 0).time)));
   // Of eight equal chunks each group runs two.
   const std::vector<Chunk> chunks(8, Chunk{200, 0});
@@ -168,11 +168,11 @@ TEST_CASE("the error band moves every price by its operator's median error", "[h
   for (const auto& op : list.elementwise) add_streaming(op);
   add_product(list.lm_head);
   add_streaming(list.sampler);
-  const double middle = decode(StepCost(s), 4, 4000).time.value();
+  const double middle = price_decode(StepCost(s), 4, 4000).time.value();
   s.error_band = 1.0;
-  CHECK(decode(StepCost(s), 4, 4000).time.value() - middle == Approx(moved));
+  CHECK(price_decode(StepCost(s), 4, 4000).time.value() - middle == Approx(moved));
   s.error_band = -1.0;
-  CHECK(middle - decode(StepCost(s), 4, 4000).time.value() == Approx(moved));
+  CHECK(middle - price_decode(StepCost(s), 4, 4000).time.value() == Approx(moved));
 }
 
 TEST_CASE("no error band makes a price negative", "[hwmodels]") {
@@ -183,7 +183,7 @@ TEST_CASE("no error band makes a price negative", "[hwmodels]") {
   wild.error.median = 3.0;
   s.gpu.elementwise.emplace("other", wild);
   s.error_band = -1.0;
-  const Price price = decode(StepCost(s), 1, 100);
+  const Price price = price_decode(StepCost(s), 1, 100);
   CHECK(price.time.value() > 0.0);
   CHECK(price.time.value() < 0.1);
 }
@@ -198,7 +198,7 @@ TEST_CASE("one decode step reads every weight once", "[hwmodels]") {
   const StepCost cost(setup("llama-2-70b", "a100_sxm_80gb", 4));
   const models::Architecture& model = cost.setup().model;
   const double embedding = 2.0 * static_cast<double>(model.vocab_size * model.hidden_size) / 4;
-  CHECK(decode(cost, 1, 1).bytes.value() ==
+  CHECK(price_decode(cost, 1, 1).bytes.value() ==
         Approx(cost.weights().value() - embedding).epsilon(0.005));
 }
 
@@ -229,23 +229,23 @@ TEST_CASE("work outside the measurements is counted as off grid, by operator", "
   const StepSetup s = setup("llama-2-70b", "h100_sxm", 8);
   const StepCost cost(s);
   // LM head and sampler of a single token: the sampler was not measured on this GPU.
-  const Price whole = prefill(cost, 2048);
+  const Price whole = price_prefill(cost, 2048);
   CHECK(whole.off_grid[OperatorKind::gemm].value() == 0.0);
   CHECK(whole.off_grid[OperatorKind::prefill_attention].value() == 0.0);
   CHECK(whole.off_grid[OperatorKind::collective].value() == 0.0);
-  CHECK(decode(cost, 64, 64 * 1000).off_grid[OperatorKind::decode_attention].value() == 0.0);
+  CHECK(price_decode(cost, 64, 64 * 1000).off_grid[OperatorKind::decode_attention].value() == 0.0);
   // No measured row of this GPU has past KV: all of its attention is off the grid.
-  const Price chunk = prefill(cost, 2048, 4096);
+  const Price chunk = price_prefill(cost, 2048, 4096);
   CHECK(chunk.off_grid[OperatorKind::prefill_attention].value() ==
         Approx(times(80, attention(s).prefill(2048, 4096).time)));
-  CHECK(decode(cost, 1, 200'000).off_grid[OperatorKind::decode_attention].value() > 0.0);
+  CHECK(price_decode(cost, 1, 200'000).off_grid[OperatorKind::decode_attention].value() > 0.0);
 }
 
 TEST_CASE("on a GPU that nobody measured everything is off the grid", "[hwmodels]") {
   const StepSetup s =
       setup(GENERATE("llama-3.1-8b", "qwen3-30b-a3b"), GENERATE("b200", "h100_pcie"), 2);
   const StepCost cost(s);
-  for (const Price& price : {prefill(cost, 1000, 100), decode(cost, 8, 8000)})
+  for (const Price& price : {price_prefill(cost, 1000, 100), price_decode(cost, 8, 8000)})
     CHECK(price.off_grid.total().value() == Approx(price.time.value()));
 }
 
@@ -269,7 +269,7 @@ TEST_CASE("more decode context never takes less than nine tenths of the time", "
   for (const std::int64_t sequences : {1, 8, 64, 200}) {
     Seconds last;
     for (std::int64_t context = 64; context < 32'768; context += context / 4) {
-      const Seconds time = decode(cost, sequences, sequences * context).time;
+      const Seconds time = price_decode(cost, sequences, sequences * context).time;
       INFO(gpu << " " << sequences << " at " << context);
       CHECK(time > 0.9 * last);
       last = time;
@@ -280,8 +280,8 @@ TEST_CASE("more decode context never takes less than nine tenths of the time", "
 TEST_CASE("a chunked prompt costs more than a whole one, by re-read weights and KV", "[hwmodels]") {
   const StepCost cost(setup("llama-2-70b", "h100_sxm", 8));
   Price chunked;
-  for (std::int64_t past = 0; past < 2048; past += 256) chunked += prefill(cost, 256, past);
-  const Price whole = prefill(cost, 2048);
+  for (std::int64_t past = 0; past < 2048; past += 256) chunked += price_prefill(cost, 256, past);
+  const Price whole = price_prefill(cost, 2048);
   CHECK(chunked.time > whole.time);
   CHECK(chunked.bytes > whole.bytes);
 }

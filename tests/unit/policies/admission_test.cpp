@@ -10,7 +10,8 @@ using std::chrono::milliseconds;
 
 namespace {
 
-std::unique_ptr<AdmissionControl> make(const std::string& policy, const AdmissionSetup& setup) {
+std::unique_ptr<AdmissionControl> make_admission(const std::string& policy,
+                                                 const AdmissionSetup& setup) {
   return builtin_policies().admission.at(policy).make(setup);
 }
 
@@ -26,10 +27,12 @@ AdmissionRequest at(int milliseconds_, std::int64_t prompt = 1) {
 
 }  // namespace
 
-TEST_CASE("unlimited asks nobody", "[policies]") { CHECK(make("unlimited", {}) == nullptr); }
+TEST_CASE("unlimited asks nobody", "[policies]") {
+  CHECK(make_admission("unlimited", {}) == nullptr);
+}
 
 TEST_CASE("bounded_queue in all counts what waits on all replicas", "[policies]") {
-  const auto door = make("bounded_queue", {.max_waiting = 10});
+  const auto door = make_admission("bounded_queue", {.max_waiting = 10});
   CHECK(door->admits(at(0), with_waiting({9, 0})));
   CHECK_FALSE(door->admits(at(0), with_waiting({9, 1})));
   CHECK(door->has_room({.waiting = 1000}));
@@ -37,7 +40,7 @@ TEST_CASE("bounded_queue in all counts what waits on all replicas", "[policies]"
 
 TEST_CASE("bounded_queue per replica closes full replicas, and the door when all are full",
           "[policies]") {
-  const auto door = make("bounded_queue", {.max_waiting_per_replica = 3});
+  const auto door = make_admission("bounded_queue", {.max_waiting_per_replica = 3});
   CHECK(door->has_room({.waiting = 2}));
   CHECK_FALSE(door->has_room({.waiting = 3}));
   CHECK(door->admits(at(0), with_waiting({3, 2})));
@@ -45,7 +48,8 @@ TEST_CASE("bounded_queue per replica closes full replicas, and the door when all
 }
 
 TEST_CASE("token_bucket admits its burst at once, then one request each 1 / rate", "[policies]") {
-  const auto door = make("token_bucket", {.bucket_rate = PerSecond(10.0), .bucket_burst = 3});
+  const auto door =
+      make_admission("token_bucket", {.bucket_rate = PerSecond(10.0), .bucket_burst = 3});
   for (int i = 0; i < 3; ++i) CHECK(door->admits(at(0), {}));
   CHECK_FALSE(door->admits(at(0), {}));
   CHECK_FALSE(door->admits(at(99), {}));
@@ -61,9 +65,9 @@ TEST_CASE("token_bucket admits its burst at once, then one request each 1 / rate
 
 TEST_CASE("token_bucket of prompt tokens lets a short prompt pass that a long one may not",
           "[policies]") {
-  const auto door =
-      make("token_bucket",
-           {.bucket_counts_tokens = true, .bucket_rate = PerSecond(1000.0), .bucket_burst = 500});
+  const auto door = make_admission(
+      "token_bucket",
+      {.bucket_counts_tokens = true, .bucket_rate = PerSecond(1000.0), .bucket_burst = 500});
   CHECK(door->admits(at(0, 400), {}));
   CHECK_FALSE(door->admits(at(0, 101), {}));  // A refusal takes nothing.
   CHECK(door->admits(at(0, 100), {}));
@@ -73,7 +77,8 @@ TEST_CASE("token_bucket of prompt tokens lets a short prompt pass that a long on
 
 TEST_CASE("shed_by_class refuses one priority after the other as the queue grows, never the first",
           "[policies]") {
-  const auto door = make("shed_by_class", {.shed_above = 10, .priorities = {5, -1, 5, 2}});
+  const auto door =
+      make_admission("shed_by_class", {.shed_above = 10, .priorities = {5, -1, 5, 2}});
   const auto admits = [&](std::uint32_t class_index, std::int64_t waiting) {
     return door->admits({.now = {}, .class_index = class_index}, with_waiting({waiting, 0}));
   };

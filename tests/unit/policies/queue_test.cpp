@@ -14,7 +14,7 @@ namespace {
 
 using Handles = std::vector<std::uint32_t>;
 
-std::unique_ptr<RequestQueue> make(const std::string& policy, const QueueSetup& setup) {
+std::unique_ptr<RequestQueue> make_queue(const std::string& policy, const QueueSetup& setup) {
   return builtin_policies().queue.at(policy).make(setup);
 }
 
@@ -45,23 +45,23 @@ QueuedRequest request(std::uint32_t n, std::uint32_t class_index, std::int64_t o
 }  // namespace
 
 TEST_CASE("fcfs leaves the order to the engine, which keeps that of arrival", "[policies]") {
-  CHECK(make("fcfs", {}) == nullptr);
+  CHECK(make_queue("fcfs", {}) == nullptr);
 }
 
 TEST_CASE("priority takes the smallest number first, and who came first among equals",
           "[policies]") {
-  const auto queue = make("priority", {.seed = 1,
-                                       .classes = {{.name = "a", .priority = 1},
-                                                   {.name = "b", .priority = -3},
-                                                   {.name = "c", .priority = 1}}});
+  const auto queue = make_queue("priority", {.seed = 1,
+                                             .classes = {{.name = "a", .priority = 1},
+                                                         {.name = "b", .priority = -3},
+                                                         {.name = "c", .priority = 1}}});
   for (const std::uint32_t c : {0U, 2U, 1U, 0U, 1U})
     queue->push(request(static_cast<std::uint32_t>(queue->size()), c));
   CHECK(order(*queue) == Handles{2, 4, 0, 1, 3});
 }
 
 TEST_CASE("earliest_deadline takes arrival + target, and classes without one last", "[policies]") {
-  const auto queue =
-      make("earliest_deadline", {.seed = 1,
+  const auto queue = make_queue("earliest_deadline",
+                                {.seed = 1,
                                  .classes = {{.name = "slow", .ttft_target = milliseconds(100)},
                                              {.name = "none"},
                                              {.name = "fast", .ttft_target = milliseconds(97)}}});
@@ -76,7 +76,7 @@ TEST_CASE("earliest_deadline takes arrival + target, and classes without one las
 
 TEST_CASE("shortest_job_first with a perfect predictor orders by the length of the answer",
           "[policies]") {
-  const auto queue = make("shortest_job_first", {.seed = 1, .classes = {{.name = "a"}}});
+  const auto queue = make_queue("shortest_job_first", {.seed = 1, .classes = {{.name = "a"}}});
   for (const std::int64_t output : {30, 10, 20, 10})
     queue->push(request(static_cast<std::uint32_t>(queue->size()), 0, output));
   CHECK(order(*queue) == Handles{1, 3, 2, 0});
@@ -92,8 +92,8 @@ TEST_CASE(
   int inverted = 0;
   constexpr int pairs = 20'000;
   const auto queue =
-      make("shortest_job_first",
-           {.seed = 7, .classes = {{.name = "a"}}, .length_prediction_sigma = sigma});
+      make_queue("shortest_job_first",
+                 {.seed = 7, .classes = {{.name = "a"}}, .length_prediction_sigma = sigma});
   for (std::uint32_t i = 0; i < pairs; ++i) {
     queue->push(request(2 * i, 0, 100'000));
     queue->push(request(2 * i + 1, 0, 271'828));
@@ -106,29 +106,31 @@ TEST_CASE(
 TEST_CASE("the prediction of a request depends on the seed, its class and its number alone",
           "[policies]") {
   const QueueSetup setup{.seed = 7, .classes = {{.name = "a"}}, .length_prediction_sigma = 2.0};
-  const auto once = make("shortest_job_first", setup);
-  const auto again = make("shortest_job_first", setup);
+  const auto once = make_queue("shortest_job_first", setup);
+  const auto again = make_queue("shortest_job_first", setup);
   for (std::uint32_t i = 0; i < 50; ++i) once->push(request(i, 0));
   for (std::uint32_t i = 50; i-- > 0;) again->push(request(i, 0));
   const Handles first = order(*once);
   CHECK(first == order(*again));
   QueueSetup other = setup;
   other.seed = 8;
-  const auto different = make("shortest_job_first", other);
+  const auto different = make_queue("shortest_job_first", other);
   for (std::uint32_t i = 0; i < 50; ++i) different->push(request(i, 0));
   CHECK(first != order(*different));
 }
 
 TEST_CASE("fair_share takes the class that was given least, prompts counted at once",
           "[policies]") {
-  const auto queue = make("fair_share", {.seed = 1, .classes = {{.name = "a"}, {.name = "b"}}});
+  const auto queue =
+      make_queue("fair_share", {.seed = 1, .classes = {{.name = "a"}, {.name = "b"}}});
   for (std::uint32_t i = 0; i < 3; ++i) queue->push(request(i, 0));  // 100 tokens each
   for (std::uint32_t i = 3; i < 6; ++i) queue->push(request(i, 1));
   CHECK(order(*queue) == Handles{0, 3, 1, 4, 2, 5});
 }
 
 TEST_CASE("fair_share charges an output token as two of input", "[policies]") {
-  const auto queue = make("fair_share", {.seed = 1, .classes = {{.name = "a"}, {.name = "b"}}});
+  const auto queue =
+      make_queue("fair_share", {.seed = 1, .classes = {{.name = "a"}, {.name = "b"}}});
   CHECK(queue->counts_service());
   for (std::uint32_t i = 0; i < 4; ++i) queue->push(request(i, i % 2));
   queue->served(0, 99);
@@ -140,7 +142,8 @@ TEST_CASE("fair_share charges an output token as two of input", "[policies]") {
 
 TEST_CASE("a class that comes back from idle has not saved up what it did not ask for",
           "[policies]") {
-  const auto queue = make("fair_share", {.seed = 1, .classes = {{.name = "a"}, {.name = "b"}}});
+  const auto queue =
+      make_queue("fair_share", {.seed = 1, .classes = {{.name = "a"}, {.name = "b"}}});
   for (std::uint32_t i = 0; i < 10; ++i) queue->push(request(i, 0));
   for (int i = 0; i < 5; ++i) queue->pop();  // The count of a: 500.
   for (std::uint32_t i = 10; i < 13; ++i) queue->push(request(i, 1));
@@ -150,7 +153,8 @@ TEST_CASE("a class that comes back from idle has not saved up what it did not as
 
 TEST_CASE("in an empty queue a class begins at the count of the one that left it last",
           "[policies]") {
-  const auto queue = make("fair_share", {.seed = 1, .classes = {{.name = "a"}, {.name = "b"}}});
+  const auto queue =
+      make_queue("fair_share", {.seed = 1, .classes = {{.name = "a"}, {.name = "b"}}});
   queue->push(request(0, 0));
   queue->pop();                // a: 100.
   queue->push(request(1, 1));  // b: 100 too.
@@ -171,7 +175,7 @@ TEST_CASE("a request that gives up leaves its queue, and the others keep their o
     const QueueSetup setup{.seed = 1, .classes = {{.name = "a"}, {.name = "b"}}};
     Handles expected;
     for (const bool leaves : {false, true}) {
-      const auto queue = make(policy, setup);
+      const auto queue = make_queue(policy, setup);
       for (std::uint32_t n = 0; n < 8; ++n) queue->push(request(n, 0, n % 3 + 1));
       (void)queue->at(5);  // What it has worked out so far is of no use afterwards.
       if (leaves) queue->remove(4);

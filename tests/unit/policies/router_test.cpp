@@ -11,7 +11,7 @@ using namespace tokenline;
 
 namespace {
 
-std::unique_ptr<Router> make(const std::string& name, std::uint64_t seed = 42) {
+std::unique_ptr<Router> make_router(const std::string& name, std::uint64_t seed = 42) {
   return builtin_policies().router.at(name).make({.seed = seed});
 }
 
@@ -24,13 +24,13 @@ std::vector<ReplicaView> with_outstanding(const std::vector<std::int64_t>& count
 }  // namespace
 
 TEST_CASE("round_robin takes each replica in turn whatever its load", "[policies]") {
-  const auto router = make("round_robin");
+  const auto router = make_router("round_robin");
   const auto replicas = with_outstanding({9, 0, 4});
   for (std::size_t i = 0; i < 7; ++i) CHECK(router->route({.id = i}, replicas) == i % 3);
 }
 
 TEST_CASE("least_outstanding takes the least loaded replica, the first one on ties", "[policies]") {
-  const auto router = make("least_outstanding");
+  const auto router = make_router("least_outstanding");
   CHECK(router->route({}, with_outstanding({9, 3, 3})) == 1);
   CHECK(router->route({}, with_outstanding({0})) == 0);
 }
@@ -39,7 +39,7 @@ TEST_CASE("power_of_two never takes the most loaded replica, and the others by t
           "[policies]") {
   // Of n replicas the one with r less loaded ones is taken in (n - 1 - r) of the n (n - 1) / 2
   // pairs.
-  const auto router = make("power_of_two");
+  const auto router = make_router("power_of_two");
   const auto replicas = with_outstanding({30, 10, 40, 20});
   constexpr int draws = 60'000;
   std::array<int, 4> taken{};
@@ -52,7 +52,7 @@ TEST_CASE("power_of_two never takes the most loaded replica, and the others by t
 
 TEST_CASE("power_of_two takes equally loaded replicas equally often, and the only one",
           "[policies]") {
-  const auto router = make("power_of_two");
+  const auto router = make_router("power_of_two");
   const auto replicas = with_outstanding({5, 5, 5});
   constexpr int draws = 30'000;
   std::array<int, 3> taken{};
@@ -63,9 +63,9 @@ TEST_CASE("power_of_two takes equally loaded replicas equally often, and the onl
 
 TEST_CASE("power_of_two draws by seed and request, whatever it was asked before", "[policies]") {
   const auto replicas = with_outstanding({1, 1, 1, 1, 1, 1, 1, 1});
-  const auto first = make("power_of_two");
-  const auto second = make("power_of_two");
-  const auto other = make("power_of_two", 43);
+  const auto first = make_router("power_of_two");
+  const auto second = make_router("power_of_two");
+  const auto other = make_router("power_of_two", 43);
   std::set<std::size_t> chosen;
   int different = 0;
   for (std::uint64_t id = 0; id < 50; ++id) {
@@ -81,7 +81,7 @@ TEST_CASE("power_of_two draws by seed and request, whatever it was asked before"
 
 TEST_CASE("least_kv counts the blocks in use and those that the waiting prompts will fill",
           "[policies]") {
-  const auto router = make("least_kv");
+  const auto router = make_router("least_kv");
   const auto route = [&](const std::vector<ReplicaView>& replicas) {
     return router->route({}, replicas);
   };
@@ -95,7 +95,7 @@ TEST_CASE("least_kv counts the blocks in use and those that the waiting prompts 
 }
 
 TEST_CASE("slo_aware takes the replica that is predicted to answer first", "[policies]") {
-  const auto router = make("slo_aware");
+  const auto router = make_router("slo_aware");
   const auto view = [](std::int64_t queued, std::int64_t prefilled, std::int64_t milliseconds) {
     return ReplicaView{.queued_tokens = queued,
                        .prefilled_tokens = prefilled,
@@ -110,7 +110,7 @@ TEST_CASE("slo_aware takes the replica that is predicted to answer first", "[pol
 }
 
 TEST_CASE("slo_aware goes on with a replica whose only prompt was short", "[policies]") {
-  const auto router = make("slo_aware");
+  const auto router = make_router("slo_aware");
   CHECK(router->route({.id = 0, .prompt_tokens = 1000},
                       std::vector<ReplicaView>{
                           {.queued_tokens = 500,
@@ -126,7 +126,7 @@ TEST_CASE("slo_aware goes on with a replica whose only prompt was short", "[poli
 
 TEST_CASE("prefix_affinity weighs what a replica has of the prompt against its load",
           "[policies]") {
-  const auto router = make("prefix_affinity");
+  const auto router = make_router("prefix_affinity");
   const RouteRequest request{.id = 0, .prompt_tokens = 1000};
   const auto view = [](std::int64_t used, std::int64_t queued, std::int64_t cached) {
     return ReplicaView{
@@ -138,12 +138,12 @@ TEST_CASE("prefix_affinity weighs what a replica has of the prompt against its l
   CHECK(router->route(request, std::vector{view(50, 0, 0), view(40, 500, 401)}) == 0);
   CHECK(router->route(request, std::vector{view(50, 0, 0), view(40, 500, 410)}) == 1);
   CHECK(router->asks_for_prefixes());
-  CHECK_FALSE(make("least_kv")->asks_for_prefixes());
+  CHECK_FALSE(make_router("least_kv")->asks_for_prefixes());
 }
 
 TEST_CASE("session_affinity keeps conversations, spreads them, and moves only those it must",
           "[policies]") {
-  const auto router = make("session_affinity");
+  const auto router = make_router("session_affinity");
   std::vector<ReplicaView> all;
   for (std::uint32_t i = 0; i < 4; ++i) all.push_back({.index = i, .outstanding = 4 - i});
   const std::vector<ReplicaView> without{all[0], all[1], all[3]};
@@ -159,7 +159,7 @@ TEST_CASE("session_affinity keeps conversations, spreads them, and moves only th
   // Six deviations of a binomial count: sqrt(40000 · 1/4 · 3/4) = 87.
   for (const int count : taken) CHECK(count == Approx(sessions / 4.0).margin(520));
   CHECK(router->asks_for_sessions());
-  CHECK_FALSE(make("prefix_affinity")->asks_for_sessions());
+  CHECK_FALSE(make_router("prefix_affinity")->asks_for_sessions());
   // What is of no conversation goes where the fewest are.
   CHECK(router->route({.id = 1}, all) == 3);
 }

@@ -15,7 +15,7 @@ namespace {
 
 using Row = std::map<std::string, std::string>;
 
-std::vector<std::string> split(const std::string& line) {
+std::vector<std::string> fields_of(const std::string& line) {
   std::vector<std::string> fields(1);
   for (const char c : line)
     if (c == ',')
@@ -29,10 +29,10 @@ std::vector<Row> rows_of(const std::string& csv) {
   std::istringstream lines(csv);
   std::string line;
   std::getline(lines, line);
-  const std::vector<std::string> header = split(line);
+  const std::vector<std::string> header = fields_of(line);
   std::vector<Row> rows;
   while (std::getline(lines, line)) {
-    const std::vector<std::string> fields = split(line);
+    const std::vector<std::string> fields = fields_of(line);
     REQUIRE(fields.size() == header.size());
     rows.emplace_back();
     for (std::size_t i = 0; i < header.size(); ++i) rows.back()[header[i]] = fields[i];

@@ -27,13 +27,13 @@ traffic:
 )" + fault);
 }
 
-struct Observed {
+struct TimelineRun {
   RunResult run;
   Timeline timeline;
 };
 
-Observed observe(Scenario scenario, std::size_t cells = 16'384) {
-  Observed result;
+TimelineRun observe(Scenario scenario, std::size_t cells = 16'384) {
+  TimelineRun result;
   result.run = run(scenario, {}, &result.timeline);
   result.timeline.finish(result.run, cells);
   return result;
@@ -48,7 +48,7 @@ TimelineBin total(const Lane& lane) {
 }  // namespace
 
 TEST_CASE("a timeline integrates to the counters of its replicas", "[report]") {
-  const Observed seen = observe(busy());
+  const TimelineRun seen = observe(busy());
   REQUIRE(seen.timeline.lanes().size() == 2);
   for (std::size_t i = 0; i < 2; ++i) {
     const InstanceStats& stats = seen.run.instances[i].whole;
@@ -65,7 +65,7 @@ TEST_CASE("a timeline integrates to the counters of its replicas", "[report]") {
 }
 
 TEST_CASE("every step is under the roofline of a replica once", "[report]") {
-  const Observed seen = observe(busy());
+  const TimelineRun seen = observe(busy());
   for (std::size_t i = 0; i < 2; ++i) {
     const InstanceStats& stats = seen.run.instances[i].whole;
     RooflineCell sum;
@@ -83,7 +83,7 @@ TEST_CASE("every step is under the roofline of a replica once", "[report]") {
 TEST_CASE("no step is above the roofline of its GPU", "[report]") {
   const Scenario scenario = busy();
   const ReplicaHardware hardware = hardware_of(scenario, "replica");
-  const Observed seen = observe(busy());
+  const TimelineRun seen = observe(busy());
   for (const Lane& lane : seen.timeline.lanes())
     for (const auto& [key, cell] : lane.roofline) {
       CHECK(cell.flops.value() <= hardware.peak_16bit.value() * cell.gpu_s);
@@ -92,8 +92,8 @@ TEST_CASE("no step is above the roofline of its GPU", "[report]") {
 }
 
 TEST_CASE("coarser bins keep integrals and extremes", "[report]") {
-  const Observed fine = observe(busy());
-  const Observed coarse = observe(busy(), 100);
+  const TimelineRun fine = observe(busy());
+  const TimelineRun coarse = observe(busy(), 100);
   CHECK(coarse.timeline.lanes()[0].bins.size() <= 50);
   CHECK(coarse.timeline.width() > fine.timeline.width());
   for (std::size_t i = 0; i < 2; ++i) {
@@ -108,7 +108,7 @@ TEST_CASE("coarser bins keep integrals and extremes", "[report]") {
 }
 
 TEST_CASE("a run of any length has at most 512 bins, which cover it", "[report]") {
-  const Observed seen = observe(busy());
+  const TimelineRun seen = observe(busy());
   const std::size_t bins = seen.timeline.lanes().front().bins.size();
   CHECK(bins <= Timeline::most_bins);
   CHECK(bins > Timeline::most_bins / 2);
@@ -118,7 +118,7 @@ TEST_CASE("a run of any length has at most 512 bins, which cover it", "[report]"
 }
 
 TEST_CASE("a crash ends the step under way and marks the time until the restart", "[report]") {
-  const Observed seen =
+  const TimelineRun seen =
       observe(busy("faults:\n  - {kind: instance_crash, replica: 1, at: 4 s, restart: 1 s}\n"));
   const Lane& lane = seen.timeline.lanes()[1];
   REQUIRE(lane.down.size() == 1);
@@ -146,7 +146,7 @@ traffic:
     prompt_tokens: 500
     output_tokens: 40
 )");
-  const Observed seen = observe(std::move(scenario));
+  const TimelineRun seen = observe(std::move(scenario));
   const InstanceStats& stats = seen.run.instances[0].whole;
   const TimelineBin sum = total(seen.timeline.lanes()[0]);
   CHECK(sum.busy_s == Approx(to_seconds(stats.busy).value()));

@@ -32,7 +32,7 @@ double time_of(const DiurnalRate& rate, double events) {
   return rate.time_of(events).value().value();
 }
 
-std::string chat(const std::string& rate, const std::string& window) {
+std::string chat_through(const std::string& rate, const std::string& window) {
   return "traffic:\n  chat:\n    arrival:\n      process: constant\n      rate: " + rate +
          "\n    " + window + "\n    prompt_tokens: 5\n    output_tokens: 5\n";
 }
@@ -115,8 +115,9 @@ TEST_CASE("a diurnal class sends its mean a period, the ratio of peak to trough 
           "[traffic]") {
   const auto traffic =
       read("s.yaml",
-           chat("{profile: diurnal, mean: 100/s, peak_to_trough: 4, period: 1 h, peak_at: 20 min}",
-                "stop: 2 h"));
+           chat_through(
+               "{profile: diurnal, mean: 100/s, peak_to_trough: 4, period: 1 h, peak_at: 20 min}",
+               "stop: 2 h"));
   std::vector<int> minutes(120);
   for (const Arrival& arrival : all_of(*traffic.sources.at(0)))
     ++minutes[static_cast<std::size_t>(to_seconds(arrival.when.time_since_epoch()).value() / 60.0)];
@@ -133,7 +134,7 @@ TEST_CASE("a diurnal class sends its mean a period, the ratio of peak to trough 
 
 TEST_CASE("a spike adds (peak − base) × (duration + ramp) requests to its base", "[traffic]") {
   const auto sent = [](const std::string& rate, const std::string& window) {
-    const auto traffic = read("s.yaml", chat(rate, window));
+    const auto traffic = read("s.yaml", chat_through(rate, window));
     return all_of(*traffic.sources.at(0)).size();
   };
   const std::string spike = "{profile: spike, base: 10/s, peak: 90/s, at: 60 s, duration: 30 s";
@@ -168,13 +169,14 @@ TEST_CASE("every mistake of a shaped rate is reported at its place", "[traffic]"
        "traffic.chat.arrival.rate.peak: the rate is never above zero"},
       {spike + "peak: 19/s, at: 1, duration: 1 s}", "traffic.chat.arrival.rate.at: '1' is a bare"}};
   for (const auto& [rate, report] : cases) {
-    const std::string found = mistakes("s.yaml", chat(rate, "stop: 1 h"));
+    const std::string found = mistakes("s.yaml", chat_through(rate, "stop: 1 h"));
     INFO(rate);
     INFO(found);
     CHECK(found.find(report) != std::string::npos);
   }
-  REQUIRE(mistakes("s.yaml", chat("{profile: diurnal, mean: 9/s, peak_to_trough: inf, period: 1 h, "
-                                  "peak_at: 0 s}",
-                                  "stop: 1 h"))
+  REQUIRE(mistakes("s.yaml",
+                   chat_through("{profile: diurnal, mean: 9/s, peak_to_trough: inf, period: 1 h, "
+                                "peak_at: 0 s}",
+                                "stop: 1 h"))
               .empty());
 }

@@ -9,8 +9,11 @@
 #include <utility>
 #include <vector>
 
+#include "tests/unit/traffic/support.hpp"
+
 using namespace tokenline;
 using namespace tokenline::traffic;
+using tokenline::traffic::testing::all_of;
 
 namespace {
 
@@ -28,12 +31,6 @@ OpenLoop open_loop(Process process, double rate, std::int64_t limit, double stop
   return OpenLoop(requests(limit, seed),
                   ArrivalTimes(Renewal(process, 0.5, RandomStream(seed, "chat/arrivals", 0)),
                                RateProfile::constant(PerSecond(rate), Seconds(0.0)), at(stop)));
-}
-
-std::vector<Arrival> all_of(Source& source) {
-  std::vector<Arrival> arrivals;
-  while (const auto arrival = source.next()) arrivals.push_back(*arrival);
-  return arrivals;
 }
 
 bool same(const Arrival& a, const Arrival& b) {

@@ -16,7 +16,7 @@ using namespace tokenline::traffic::testing;
 namespace {
 
 /// A class that sends 35 requests a second, and the lines of a test.
-std::string chat(const std::string& rest, const std::string& prompt = "200") {
+std::string chat_with(const std::string& rest, const std::string& prompt = "200") {
   return "traffic:\n  chat:\n    arrival: {process: poisson, rate: 35/s}\n    " + rest +
          "\n    prompt_tokens: " + prompt + "\n    output_tokens: 100\n";
 }
@@ -81,9 +81,9 @@ TEST_CASE("traffic can be described without a scenario", "[traffic]") {
 TEST_CASE("optional keys have a did-you-mean", "[traffic]") {
   const std::string trace = "traffic:\n  a:\n    trace: {file: none.csv, format: csv, ";
   for (const auto& [yaml, hint] : std::vector<std::pair<std::string, std::string>>{
-           {chat("stp: 1 s\n    num_prompts: 3"), "did you mean 'stop'?"},
-           {chat("stop: 1 s\n    num_prompt: 3"), "did you mean 'num_prompts'?"},
-           {chat("stop: 1 s\n    slo: {e2l: 1 s}"), "did you mean 'e2el'?"},
+           {chat_with("stp: 1 s\n    num_prompts: 3"), "did you mean 'stop'?"},
+           {chat_with("stop: 1 s\n    num_prompt: 3"), "did you mean 'num_prompts'?"},
+           {chat_with("stop: 1 s\n    slo: {e2l: 1 s}"), "did you mean 'e2el'?"},
            {trace + "clas: b}", "did you mean 'class'?"},
            {trace + "limt: 3}", "did you mean 'limit'?"}}) {
     const std::string found = mistakes("s.yaml", yaml);
@@ -96,9 +96,9 @@ TEST_CASE("a mistake in one class does not keep those of another from being foun
   const Scratch folder;
   (void)folder.write("t.csv", "arrival_s,prompt_tokens,output_tokens\n0,x,1\n");
   const std::string found =
-      mistakes(folder / "s.yaml", chat("start: 9\n    stop: 5 s",
-                                       "{distribution: lognormal, "
-                                       "mean: 9000, sigma: 0.1, max: 10}") +
+      mistakes(folder / "s.yaml", chat_with("start: 9\n    stop: 5 s",
+                                            "{distribution: lognormal, "
+                                            "mean: 9000, sigma: 0.1, max: 10}") +
                                       "  b:\n    trace: {file: t.csv, format: csv}\n");
   INFO(found);
   for (const char* part : {"traffic.chat.start: '9' is a bare number", "prompt_tokens.mean: only",

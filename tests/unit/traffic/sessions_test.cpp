@@ -49,9 +49,9 @@ Service takes(double seconds) {
   return [=](const Arrival&) { return to_duration(Seconds(seconds)); };
 }
 
-std::string chat(const std::string& session, const std::string& rest = "",
-                 const std::string& rate = "5/s",
-                 const std::string& lengths = "prompt_tokens: 10\n    output_tokens: 5") {
+std::string chat_sessions(const std::string& session, const std::string& rest = "",
+                          const std::string& rate = "5/s",
+                          const std::string& lengths = "prompt_tokens: 10\n    output_tokens: 5") {
   return "traffic:\n  chat:\n    arrival: {process: poisson, rate: " + rate + "}\n    session: {" +
          session + "}\n" + (rest.empty() ? "" : "    " + rest + "\n") + "    " + lengths + "\n";
 }
@@ -76,8 +76,8 @@ std::size_t requests(const Turns& turns) {
 }  // namespace
 
 TEST_CASE("a prompt is everything said before and the new tokens", "[traffic]") {
-  const auto traffic = read("s.yaml", chat("turns: 7, think_time: 2 s, max_context: 1000, "
-                                           "num_sessions: 40"));
+  const auto traffic = read("s.yaml", chat_sessions("turns: 7, think_time: 2 s, max_context: 1000, "
+                                                    "num_sessions: 40"));
   const Turns turns = serve(*traffic.sources.at(0), takes(1.0));
   REQUIRE(turns.size() == 40);
   for (const auto& [id, session] : turns) {
@@ -99,7 +99,7 @@ TEST_CASE("what a session says depends on the seed, its class, its number and th
       "think_time: {distribution: exponential, mean: 5 s}";
   const auto served = [&](const std::string& rate, const Service& service,
                           std::uint64_t seed = 42) {
-    const auto traffic = read("s.yaml", chat(session, "", rate, random_lengths), seed);
+    const auto traffic = read("s.yaml", chat_sessions(session, "", rate, random_lengths), seed);
     return serve(*traffic.sources.at(0), service);
   };
   const Turns reference = served("5/s", takes(0.01));
@@ -128,8 +128,9 @@ TEST_CASE("what a session says depends on the seed, its class, its number and th
 }
 
 TEST_CASE("sessions arrive as single requests of the same class would", "[traffic]") {
-  const auto sessions = read("s.yaml", chat("turns: 3, think_time: 1 s, max_context: 1000, "
-                                            "num_sessions: 100"));
+  const auto sessions =
+      read("s.yaml", chat_sessions("turns: 3, think_time: 1 s, max_context: 1000, "
+                                   "num_sessions: 100"));
   const auto single = read("s.yaml",
                            "traffic:\n  chat:\n    arrival: {process: poisson, rate: 5/s}\n"
                            "    num_prompts: 100\n    prompt_tokens: 1\n    output_tokens: 1\n");
@@ -147,9 +148,10 @@ TEST_CASE("a session ends where its next turn would exceed the context, and is c
   // After k turns a context holds 15 k tokens: 6 turns fit in 90 … 104, and nothing is shortened.
   for (const auto& [most, expected] : std::vector<std::pair<int, std::size_t>>{
            {15, 1}, {29, 1}, {30, 2}, {89, 5}, {90, 6}, {104, 6}, {105, 7}}) {
-    const auto traffic = read("s.yaml", chat("turns: 7, think_time: 0 s, num_sessions: 20, "
-                                             "max_context: " +
-                                             std::to_string(most)));
+    const auto traffic =
+        read("s.yaml", chat_sessions("turns: 7, think_time: 0 s, num_sessions: 20, "
+                                     "max_context: " +
+                                     std::to_string(most)));
     const Turns turns = serve(*traffic.sources.at(0), takes(1.0));
     for (const auto& [id, session] : turns) {
       REQUIRE(session.size() == expected);
@@ -162,9 +164,10 @@ TEST_CASE("a session ends where its next turn would exceed the context, and is c
 }
 
 TEST_CASE("without a bound in reach a class sends sessions × mean turns requests", "[traffic]") {
-  const auto traffic = read("s.yaml", chat("turns: {distribution: uniform, min: 1, max: 9}, "
-                                           "think_time: 1 s, max_context: 1000, "
-                                           "num_sessions: 10000"));
+  const auto traffic =
+      read("s.yaml", chat_sessions("turns: {distribution: uniform, min: 1, max: 9}, "
+                                   "think_time: 1 s, max_context: 1000, "
+                                   "num_sessions: 10000"));
   const Turns turns = serve(*traffic.sources.at(0), takes(1.0));
   // Uniform on 1 … 9: mean 5, variance (81 − 1)/12.
   const double deviation = std::sqrt(10'000.0 * 80.0 / 12.0);
@@ -173,7 +176,8 @@ TEST_CASE("without a bound in reach a class sends sessions × mean turns request
 
 TEST_CASE("no turn is sent at or after the stop, and a session cut there is counted", "[traffic]") {
   const auto traffic =
-      read("s.yaml", chat("turns: 1000, think_time: 100 ms, max_context: 100000", "stop: 20 s"));
+      read("s.yaml",
+           chat_sessions("turns: 1000, think_time: 100 ms, max_context: 100000", "stop: 20 s"));
   const Turns turns = serve(*traffic.sources.at(0), takes(0.4));
   for (const auto& [id, session] : turns) {
     REQUIRE(session.back().when < TimePoint(std::chrono::seconds(20)));
@@ -186,8 +190,8 @@ TEST_CASE("no turn is sent at or after the stop, and a session cut there is coun
 }
 
 TEST_CASE("a lost answer ends its session", "[traffic]") {
-  const auto traffic = read("s.yaml", chat("turns: 4, think_time: 1 s, max_context: 1000, "
-                                           "num_sessions: 10"));
+  const auto traffic = read("s.yaml", chat_sessions("turns: 4, think_time: 1 s, max_context: 1000, "
+                                                    "num_sessions: 10"));
   const Turns turns = serve(*traffic.sources.at(0), takes(1.0), [](const Arrival& arrival) {
     return arrival.session % 2 == 0 || arrival.prompt_tokens < 25;
   });
@@ -197,10 +201,10 @@ TEST_CASE("a lost answer ends its session", "[traffic]") {
 }
 
 TEST_CASE("every session ends in exactly one way", "[traffic]") {
-  const auto traffic =
-      read("s.yaml", chat("turns: {distribution: uniform, min: 1, max: 30}, max_context: 3000, "
-                          "think_time: {distribution: lognormal, mean: 3 s, sigma: 1.5}",
-                          "stop: 60 s", "20/s", random_lengths));
+  const auto traffic = read(
+      "s.yaml", chat_sessions("turns: {distribution: uniform, min: 1, max: 30}, max_context: 3000, "
+                              "think_time: {distribution: lognormal, mean: 3 s, sigma: 1.5}",
+                              "stop: 60 s", "20/s", random_lengths));
   const Turns turns = serve(*traffic.sources.at(0), takes(0.5),
                             [](const Arrival& arrival) { return arrival.output_tokens != 77; });
   const auto counts = traffic.sources[0]->counts();
@@ -241,8 +245,9 @@ TEST_CASE("turns draw their lengths together where the class does", "[traffic]")
   const Scratch folder;
   (void)folder.write("pairs.csv", "prompt_tokens,output_tokens\n10,90\n40,60\n70,30\n");
   const auto traffic =
-      read(folder / "s.yaml", chat("turns: 5, think_time: 1 s, max_context: 9000, num_sessions: 50",
-                                   "", "5/s", "lengths: {file: pairs.csv, format: pairs}"));
+      read(folder / "s.yaml",
+           chat_sessions("turns: 5, think_time: 1 s, max_context: 9000, num_sessions: 50", "",
+                         "5/s", "lengths: {file: pairs.csv, format: pairs}"));
   for (const auto& [id, session] : serve(*traffic.sources.at(0), takes(1.0)))
     for (std::size_t k = 0; k < session.size(); ++k)
       REQUIRE(session[k].prompt_tokens + session[k].output_tokens ==
@@ -252,13 +257,13 @@ TEST_CASE("turns draw their lengths together where the class does", "[traffic]")
 }
 
 TEST_CASE("the longest turn is bounded by the context, which is then to blame", "[traffic]") {
-  const auto free = read("s.yaml", chat("turns: 4, think_time: 1 s, max_context: 60, "
-                                        "num_sessions: 1"));
+  const auto free = read("s.yaml", chat_sessions("turns: 4, think_time: 1 s, max_context: 60, "
+                                                 "num_sessions: 1"));
   REQUIRE(free.longest.at(0).prompt_tokens == 55);
   REQUIRE(free.longest[0].total_tokens == 60);
   REQUIRE(free.longest[0].path == "traffic.chat.prompt_tokens");
-  const auto bounded = read("s.yaml", chat("turns: 5, think_time: 1 s, max_context: 60, "
-                                           "num_sessions: 1"));
+  const auto bounded = read("s.yaml", chat_sessions("turns: 5, think_time: 1 s, max_context: 60, "
+                                                    "num_sessions: 1"));
   REQUIRE(bounded.longest.at(0).total_tokens == 60);
   REQUIRE(bounded.longest[0].path == "traffic.chat.session.max_context");
 }
@@ -266,29 +271,31 @@ TEST_CASE("the longest turn is bounded by the context, which is then to blame", 
 TEST_CASE("every mistake of a class of sessions is reported at its place", "[traffic]") {
   const std::string good = "turns: 4, think_time: 1 s, max_context: 1000";
   const std::vector<std::pair<std::string, std::string>> cases{
-      {chat(good), "traffic.chat.arrival: the class would never end"},
-      {chat(good, "num_prompts: 5\n    stop: 5 s"), "traffic.chat.num_prompts: unknown key"},
-      {chat(good + ", turn: 4, num_sessions: 1"), "did you mean 'turns'?"},
-      {chat("turns: 4, max_context: 1000, num_sessions: 1"),
+      {chat_sessions(good), "traffic.chat.arrival: the class would never end"},
+      {chat_sessions(good, "num_prompts: 5\n    stop: 5 s"),
+       "traffic.chat.num_prompts: unknown key"},
+      {chat_sessions(good + ", turn: 4, num_sessions: 1"), "did you mean 'turns'?"},
+      {chat_sessions("turns: 4, max_context: 1000, num_sessions: 1"),
        "traffic.chat.session.think_time: required key is missing"},
-      {chat("turns: 4, think_time: 1 s, num_sessions: 1"),
+      {chat_sessions("turns: 4, think_time: 1 s, num_sessions: 1"),
        "traffic.chat.session.max_context: required key is missing"},
-      {chat("turns: 0, think_time: 1 s, max_context: 1000, num_sessions: 1"),
+      {chat_sessions("turns: 0, think_time: 1 s, max_context: 1000, num_sessions: 1"),
        "traffic.chat.session.turns: 0 is out of range"},
-      {chat("turns: 1000001, think_time: 0 s, max_context: 1000, num_sessions: 1"),
+      {chat_sessions("turns: 1000001, think_time: 0 s, max_context: 1000, num_sessions: 1"),
        "traffic.chat.session.turns: a session can have 1000001 turns, more than 1000000"},
-      {chat("turns: 4, think_time: 1, max_context: 1000, num_sessions: 1"),
+      {chat_sessions("turns: 4, think_time: 1, max_context: 1000, num_sessions: 1"),
        "traffic.chat.session.think_time: '1' is a bare number"},
-      {chat("turns: 4, think_time: {distribution: exponental, mean: 1 s}, max_context: 99, "
-            "num_sessions: 1"),
+      {chat_sessions(
+           "turns: 4, think_time: {distribution: exponental, mean: 1 s}, max_context: 99, "
+           "num_sessions: 1"),
        "did you mean 'exponential'?"},
-      {chat("turns: 4, think_time: {distribution: exponential, mean: 1 s, sigma: 1}, "
-            "max_context: 99, num_sessions: 1"),
+      {chat_sessions("turns: 4, think_time: {distribution: exponential, mean: 1 s, sigma: 1}, "
+                     "max_context: 99, num_sessions: 1"),
        "traffic.chat.session.think_time.sigma: unknown key"},
-      {chat("turns: 4, think_time: 1 s, max_context: 14, num_sessions: 1"),
+      {chat_sessions("turns: 4, think_time: 1 s, max_context: 14, num_sessions: 1"),
        "s.yaml:4:55: error: traffic.chat.session.max_context: a first prompt and its answer can "
        "have 15 tokens, more than 14"},
-      {chat(good + ", num_sessions: 100_000_000"),
+      {chat_sessions(good + ", num_sessions: 100_000_000"),
        "traffic.chat.arrival: the class would send about 4e+08 requests"},
       {"traffic:\n  chat:\n    arrival: {process: closed_loop, max_concurrency: 2}\n    session: "
        "{" +

@@ -31,14 +31,14 @@ std::vector<Arrival> replay(const std::string& file, const std::string& format) 
   return testing::all_of(*traffic.sources.at(0));
 }
 
-struct Moments {
+struct TraceMoments {
   double mean = 0.0;
   double deviation = 0.0;
 };
 
-Moments moments(const std::vector<double>& values) {
+TraceMoments moments(const std::vector<double>& values) {
   const auto n = static_cast<double>(values.size());
-  Moments result;
+  TraceMoments result;
   for (const double v : values) result.mean += v / n;
   for (const double v : values) result.deviation += std::pow(v - result.mean, 2) / n;
   result.deviation = std::sqrt(result.deviation);
@@ -98,7 +98,7 @@ TEST_CASE("the shipped traces load completely and have their published statistic
     }
     const double duration = to_seconds(arrivals.back().when.time_since_epoch()).value();
     REQUIRE(duration == Approx(trace.duration_s).margin(0.051));
-    const Moments gap = moments(gaps);
+    const TraceMoments gap = moments(gaps);
     REQUIRE(gap.deviation / gap.mean == Approx(trace.interarrival_cv).margin(0.001));
     require_lengths(prompts, trace.prompt);
     require_lengths(outputs, trace.output);

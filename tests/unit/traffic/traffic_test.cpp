@@ -14,15 +14,15 @@ using namespace tokenline::traffic::testing;
 namespace {
 
 /// A class of one line, whose parts a test replaces.
-std::string chat(const std::string& arrival, const std::string& rest = "stop: 10 s",
-                 const std::string& prompt = "200", const std::string& output = "100") {
+std::string chat_class(const std::string& arrival, const std::string& rest = "stop: 10 s",
+                       const std::string& prompt = "200", const std::string& output = "100") {
   return "traffic:\n  chat:\n    arrival: " + arrival + "\n    " + rest +
          "\n    prompt_tokens: " + prompt + "\n    output_tokens: " + output + "\n";
 }
 
 const std::string poisson = "{process: poisson, rate: 35/s}";
 
-struct Mistake {
+struct YamlMistake {
   std::string yaml;
   std::string report;
 };
@@ -81,9 +81,10 @@ TEST_CASE("another class does not disturb a class's draws, whatever their order"
 }
 
 TEST_CASE("a rate profile is in scenario time and may be written in minutes", "[traffic]") {
-  const auto traffic = read("s.yaml", chat("{process: constant, rate: [{at: 0 s, rate: 60/min}, "
-                                           "{at: 1 min, rate: 0/s}, {at: 90 s, rate: 10/s}]}",
-                                           "stop: 91 s\n    start: 50 s"));
+  const auto traffic =
+      read("s.yaml", chat_class("{process: constant, rate: [{at: 0 s, rate: 60/min}, "
+                                "{at: 1 min, rate: 0/s}, {at: 90 s, rate: 10/s}]}",
+                                "stop: 91 s\n    start: 50 s"));
   const auto arrivals = all_of(*traffic.sources[0]);
   // Ten at 1/s from 51 s to 60 s, then nine at 10/s up to, not at, the stop.
   REQUIRE(arrivals.size() == 19);
@@ -93,9 +94,9 @@ TEST_CASE("a rate profile is in scenario time and may be written in minutes", "[
 }
 
 TEST_CASE("a ramp offers the area under it", "[traffic]") {
-  const auto traffic = read("s.yaml", chat("{process: constant, rate: [{at: 0 s, rate: 0/s}, "
-                                           "{at: 100 s, rate: 20/s, ramp: true}]}",
-                                           "stop: 100.1 s"));
+  const auto traffic = read("s.yaml", chat_class("{process: constant, rate: [{at: 0 s, rate: 0/s}, "
+                                                 "{at: 100 s, rate: 20/s, ramp: true}]}",
+                                                 "stop: 100.1 s"));
   // 1000 in the triangle and two more at 20/s; the n-th at t²/10 = n.
   const auto arrivals = all_of(*traffic.sources[0]);
   REQUIRE(arrivals.size() == 1001);
@@ -106,7 +107,7 @@ TEST_CASE("a ramp offers the area under it", "[traffic]") {
 
 TEST_CASE("a closed loop is read with its clients", "[traffic]") {
   const auto traffic =
-      read("s.yaml", chat("{process: closed_loop, max_concurrency: 3}", "num_prompts: 4"));
+      read("s.yaml", chat_class("{process: closed_loop, max_concurrency: 3}", "num_prompts: 4"));
   Source& source = *traffic.sources[0];
   REQUIRE(all_of(source).size() == 3);
   REQUIRE(source.finished({TimePoint(std::chrono::seconds(2))}));
@@ -115,8 +116,8 @@ TEST_CASE("a closed loop is read with its clients", "[traffic]") {
 
 TEST_CASE("the longest request of a class is known, with the key to blame", "[traffic]") {
   const auto traffic =
-      read("s.yaml", chat(poisson, "stop: 1 s", "{distribution: uniform, min: 5, max: 8000}",
-                          "{distribution: lognormal, mean: 100, sigma: 1, max: 900}"));
+      read("s.yaml", chat_class(poisson, "stop: 1 s", "{distribution: uniform, min: 5, max: 8000}",
+                                "{distribution: lognormal, mean: 100, sigma: 1, max: 900}"));
   REQUIRE(traffic.longest.at(0).prompt_tokens == 8000);
   REQUIRE(traffic.longest[0].total_tokens == 8900);
   REQUIRE(traffic.longest[0].where.line == 5);
@@ -124,47 +125,52 @@ TEST_CASE("the longest request of a class is known, with the key to blame", "[tr
 }
 
 TEST_CASE("every mistake of a class is reported at its place", "[traffic]") {
-  const std::vector<Mistake> cases{
+  const std::vector<YamlMistake> cases{
       {"traffic:\n  a: {stop: 1 s}\n",
        "traffic.a: a class is either generated (arrival) or "
        "replayed (trace): here is neither"},
       {"traffic: {}\n", "s.yaml:1:10: error: traffic: no class of requests is given"},
-      {chat("{process: poison, rate: 35/s}"), "did you mean 'poisson'?"},
-      {chat("{process: poisson}"), "traffic.chat.arrival.rate: required key is missing"},
-      {chat("{process: poisson, rate: 35}"), "traffic.chat.arrival.rate: "},
-      {chat("{process: poisson, rate: 0/s}"), "traffic.chat.arrival.rate: "},
-      {chat("{process: poisson, rate: 35/s, burstiness: 2}"),
+      {chat_class("{process: poison, rate: 35/s}"), "did you mean 'poisson'?"},
+      {chat_class("{process: poisson}"), "traffic.chat.arrival.rate: required key is missing"},
+      {chat_class("{process: poisson, rate: 35}"), "traffic.chat.arrival.rate: "},
+      {chat_class("{process: poisson, rate: 0/s}"), "traffic.chat.arrival.rate: "},
+      {chat_class("{process: poisson, rate: 35/s, burstiness: 2}"),
        "traffic.chat.arrival.burstiness: unknown key"},
-      {chat("{process: gamma, rate: 35/s}"), "arrival.burstiness: required key is missing"},
-      {chat("{process: gamma, rate: 35/s, burstiness: 0}"), "traffic.chat.arrival.burstiness: "},
-      {chat("{process: closed_loop, rate: 35/s, max_concurrency: 2}"),
+      {chat_class("{process: gamma, rate: 35/s}"), "arrival.burstiness: required key is missing"},
+      {chat_class("{process: gamma, rate: 35/s, burstiness: 0}"),
+       "traffic.chat.arrival.burstiness: "},
+      {chat_class("{process: closed_loop, rate: 35/s, max_concurrency: 2}"),
        "traffic.chat.arrival.rate: unknown key"},
-      {chat("{process: closed_loop, max_concurrency: 0}"), "arrival.max_concurrency: "},
-      {chat("{process: poisson, rate: []}"), "the rate is never above zero"},
-      {chat("{process: poisson, rate: [{at: 0 s, rate: 0/s}]}"), "the rate is never above zero"},
-      {chat("{process: poisson, rate: [{at: 5 s, rate: 1/s, ramp: true}]}"),
+      {chat_class("{process: closed_loop, max_concurrency: 0}"), "arrival.max_concurrency: "},
+      {chat_class("{process: poisson, rate: []}"), "the rate is never above zero"},
+      {chat_class("{process: poisson, rate: [{at: 0 s, rate: 0/s}]}"),
+       "the rate is never above zero"},
+      {chat_class("{process: poisson, rate: [{at: 5 s, rate: 1/s, ramp: true}]}"),
        "arrival.rate[0].ramp: the first point has none before it"},
-      {chat("{process: poisson, rate: [{at: 5 s, rate: 1/s}, {at: 5 s, rate: 2/s}]}"),
+      {chat_class("{process: poisson, rate: [{at: 5 s, rate: 1/s}, {at: 5 s, rate: 2/s}]}"),
        "arrival.rate[1].at: points must be in ascending order of time"},
-      {chat("{process: poisson, rate: [{at: 5 s, rate: -1/s}]}"), "arrival.rate[0].rate: "},
-      {chat(poisson, "start: 1 s"), "traffic.chat.arrival: the class would never end"},
-      {chat(poisson, "start: 5 s\n    stop: 5 s"), "traffic.chat.stop: the class stops before"},
-      {chat(poisson, "num_prompts: 0"), "traffic.chat.num_prompts: "},
-      {chat(poisson, "stop: 1 s\n    sl0: {}"), "did you mean 'slo'?"},
-      {chat(poisson, "stop: 1 s\n    slo: {tfft: 1 s}"), "traffic.chat.slo.tfft: unknown key"},
-      {chat(poisson, "stop: 1 s\n    slo: {ttft: 0 ms}"), "traffic.chat.slo.ttft: "},
-      {chat(poisson, "stop: 1 s", "0"), "traffic.chat.prompt_tokens: "},
-      {chat(poisson, "stop: 1 s", "2.5"), "traffic.chat.prompt_tokens: "},
-      {chat(poisson, "stop: 1 s", "{distribution: zipf}"), "prompt_tokens.distribution: "},
-      {chat(poisson, "stop: 1 s", "{distribution: uniform, min: 9, max: 8}"),
+      {chat_class("{process: poisson, rate: [{at: 5 s, rate: -1/s}]}"), "arrival.rate[0].rate: "},
+      {chat_class(poisson, "start: 1 s"), "traffic.chat.arrival: the class would never end"},
+      {chat_class(poisson, "start: 5 s\n    stop: 5 s"),
+       "traffic.chat.stop: the class stops before"},
+      {chat_class(poisson, "num_prompts: 0"), "traffic.chat.num_prompts: "},
+      {chat_class(poisson, "stop: 1 s\n    sl0: {}"), "did you mean 'slo'?"},
+      {chat_class(poisson, "stop: 1 s\n    slo: {tfft: 1 s}"),
+       "traffic.chat.slo.tfft: unknown key"},
+      {chat_class(poisson, "stop: 1 s\n    slo: {ttft: 0 ms}"), "traffic.chat.slo.ttft: "},
+      {chat_class(poisson, "stop: 1 s", "0"), "traffic.chat.prompt_tokens: "},
+      {chat_class(poisson, "stop: 1 s", "2.5"), "traffic.chat.prompt_tokens: "},
+      {chat_class(poisson, "stop: 1 s", "{distribution: zipf}"), "prompt_tokens.distribution: "},
+      {chat_class(poisson, "stop: 1 s", "{distribution: uniform, min: 9, max: 8}"),
        "traffic.chat.prompt_tokens.max: "},
-      {chat(poisson, "stop: 1 s", "{distribution: lognormal, mean: 0, sigma: 1, max: 9}"),
+      {chat_class(poisson, "stop: 1 s", "{distribution: lognormal, mean: 0, sigma: 1, max: 9}"),
        "traffic.chat.prompt_tokens.mean: "},
-      {chat(poisson, "stop: 1 s", "{distribution: lognormal, mean: 9, sigma: 1}"),
+      {chat_class(poisson, "stop: 1 s", "{distribution: lognormal, mean: 9, sigma: 1}"),
        "prompt_tokens.max: required key is missing"},
-      {chat(poisson, "stop: 1 s", "{distribution: lognormal, mean: 9000, sigma: 0.1, max: 10}"),
+      {chat_class(poisson, "stop: 1 s",
+                  "{distribution: lognormal, mean: 9000, sigma: 0.1, max: 10}"),
        "prompt_tokens.mean: only 0 % of this distribution lies in [1, 10]"},
-      {chat(poisson, "stop: 1 s", "{distribution: empirical, file: none.csv}"),
+      {chat_class(poisson, "stop: 1 s", "{distribution: empirical, file: none.csv}"),
        "s.yaml:5:52: error: traffic.chat.prompt_tokens.file: there is no file 'none.csv'"},
       {"traffic:\n  all:\n    arrival: " + poisson +
            "\n    stop: 1 s\n    prompt_tokens: 1\n    output_tokens: 1\n",
@@ -193,12 +199,12 @@ TEST_CASE("every mistake of a class is reported at its place", "[traffic]") {
 
 TEST_CASE("one mistake is one message: what depends on a wrong value stays silent", "[traffic]") {
   const std::vector<std::string> yamls{
-      chat("{process: poison, rate: 35/s}"),
-      chat(poisson, "stop: 1"),
-      chat(poisson, "start: 7\n    stop: 9 s"),
-      chat("{process: poisson, rate: [{at: 0 s, rate: 5}]}"),
-      chat(poisson, "stop: 1 s", "{distribution: zipf, mean: 4}"),
-      chat(poisson, "stop: 1 s", "{distribution: lognormal, mean: x, sigma: 1, max: 9}"),
+      chat_class("{process: poison, rate: 35/s}"),
+      chat_class(poisson, "stop: 1"),
+      chat_class(poisson, "start: 7\n    stop: 9 s"),
+      chat_class("{process: poisson, rate: [{at: 0 s, rate: 5}]}"),
+      chat_class(poisson, "stop: 1 s", "{distribution: zipf, mean: 4}"),
+      chat_class(poisson, "stop: 1 s", "{distribution: lognormal, mean: x, sigma: 1, max: 9}"),
       "traffic:\n  a:\n    trace: {file: /dev/null, format: moonkake}\n"};
   for (const auto& yaml : yamls) {
     INFO(yaml);
@@ -217,13 +223,14 @@ TEST_CASE("data files are found from the scenario's folder, also when --set name
   (void)folder.write("other.csv", "9\r\n");
   const std::string scenario = folder / "s.yaml";
   const std::string yaml =
-      chat(poisson, "num_prompts: 1", "{distribution: empirical, file: lengths.csv}");
+      chat_class(poisson, "num_prompts: 1", "{distribution: empirical, file: lengths.csv}");
   REQUIRE(all_of(*read(scenario, yaml).sources[0])[0].prompt_tokens == 7);
   const auto overridden = read(scenario, yaml, 42, {"traffic.chat.prompt_tokens.file=other.csv"});
   REQUIRE(all_of(*overridden.sources[0])[0].prompt_tokens == 9);
-  const auto absolute = read("elsewhere/s.yaml",
-                             chat(poisson, "num_prompts: 1",
-                                  "{distribution: empirical, file: " + folder / "other.csv" + "}"));
+  const auto absolute =
+      read("elsewhere/s.yaml",
+           chat_class(poisson, "num_prompts: 1",
+                      "{distribution: empirical, file: " + folder / "other.csv" + "}"));
   REQUIRE(absolute.longest[0].prompt_tokens == 9);
 }
 
@@ -232,8 +239,8 @@ TEST_CASE("mistakes of a length file are at its own lines", "[traffic]") {
   (void)folder.write("l.csv", "tokens\n7\n0\nx\n1,2\n");
   (void)folder.write("header.csv", "tokens\n");
   const auto report = [&](const std::string& file) {
-    return mistakes(folder / "s.yaml", chat(poisson, "num_prompts: 1",
-                                            "{distribution: empirical, file: " + file + "}"));
+    return mistakes(folder / "s.yaml", chat_class(poisson, "num_prompts: 1",
+                                                  "{distribution: empirical, file: " + file + "}"));
   };
   for (const auto* place :
        {"l.csv:3:1: error: trace: 0 tokens", "l.csv:4:1: error: trace: expected",
@@ -248,7 +255,7 @@ TEST_CASE("a trace with classes yields them in order of appearance, with the ent
   (void)folder.write(
       "t.csv", "arrival_s,class,prompt_tokens,output_tokens\n0,pdf,5,1\n1,chat,6,1\n2,pdf,7,2\n");
   const std::string scenario = folder / "s.yaml";
-  const std::string before = chat(poisson, "num_prompts: 1") + "  b:\n    trace: ";
+  const std::string before = chat_class(poisson, "num_prompts: 1") + "  b:\n    trace: ";
   REQUIRE_THROWS_WITH(read(scenario, before + "{file: t.csv, format: csv}\n"),
                       Catch::Contains("traffic.b.trace.file: there is another class 'chat'"));
   const auto traffic = read(
@@ -276,7 +283,7 @@ TEST_CASE("a trace with classes yields them in order of appearance, with the ent
 }
 
 TEST_CASE("the resolved traffic reads again to the same requests", "[traffic]") {
-  const std::string yaml = chat(
+  const std::string yaml = chat_class(
       "{process: gamma, burstiness: 0.5, rate: [{at: 0 s, rate: 1/s}, "
       "{at: 1 min, rate: 600/min, ramp: true}]}",
       "stop: 2 min\n    num_prompts: 500\n    slo: {tpot: 50 ms}",
