@@ -22,7 +22,7 @@
 namespace tokenline::cli {
 
 std::span<const Command> commands() {
-  static constexpr std::array<Command, 14> all{
+  static constexpr auto all = std::to_array<Command>(
       {{"run", "simulate a scenario and report on it", run_command},
        {"why", "explain the tail of a latency: what it is made of, and who caused it", why_command},
        {"compare", "simulate the variants of a study, rank them, check its claims",
@@ -46,7 +46,7 @@ std::span<const Command> commands() {
         roofline_command},
        {"lab", "show a mechanism at work: attention, paged KV, batching, speculation", lab_command},
        {"calibrate", "fit a GPU's kernel models to measured times", calibrate_command},
-       {"validate", "compare predictions with measured servers and kernels", validate_command}}};
+       {"validate", "compare predictions with measured servers and kernels", validate_command}});
   return all;
 }
 

@@ -47,9 +47,9 @@ TEST_CASE("a regression is exit code 1, the same run is not", "[cli][gates]") {
 
 TEST_CASE("what is better passes, and fails with --fail-on-improvement", "[cli][gates]") {
   const Gated folder;
-  REQUIRE(execute(folder,
-                  "run small.yaml --set engine.host_overhead_per_step=50ms --out slow --quiet")
-              .exit_code == 0);
+  REQUIRE(
+      execute(folder, "run small.yaml --set engine.host_overhead_per_step=50ms --out slow --quiet")
+          .exit_code == 0);
   const Ran better = execute(folder, "run small.yaml --baseline slow --tolerance 5% --github");
   CHECK(better.exit_code == 0);
   CHECK_THAT(better.out, Contains("::notice file=small.yaml"));
