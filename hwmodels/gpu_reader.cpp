@@ -49,14 +49,14 @@ std::vector<std::string> names_of(const std::array<Enum, size>& values) {
 void read_power(Reader& reader, Datasheet& sheet) {
   constexpr Range<double> watts{0.0, 1e5};
   const std::size_t before = reader.document().mistakes();
-  sheet.power_limit =
-      reader.power({"power_limit", "TDP of the board; without it no energy is computed"}, watts,
-                   "0 W");
-  sheet.idle_power =
-      reader.power({"idle_power", "Draw of a board that serves nothing", "a usual share of the limit"},
+  sheet.power_limit = reader.power(
+      {"power_limit", "TDP of the board; without it no energy is computed"}, watts, "0 W");
+  sheet.idle_power = reader.power(
+      {"idle_power", "Draw of a board that serves nothing", "a usual share of the limit"}, watts,
+      "0 W");
+  sheet.memory_power =
+      reader.power({"memory_power", "Draw at full memory bandwidth", "a usual share of the limit"},
                    watts, "0 W");
-  sheet.memory_power = reader.power(
-      {"memory_power", "Draw at full memory bandwidth", "a usual share of the limit"}, watts, "0 W");
   if (reader.document().mistakes() != before) return;
   for (const auto& [key, draw] :
        {std::pair{"idle_power", sheet.idle_power}, std::pair{"memory_power", sheet.memory_power}})

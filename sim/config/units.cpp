@@ -142,5 +142,8 @@ std::optional<FlopsPerSecond> parse_flop_rate(std::string_view text) {
 std::optional<PerSecond> parse_rate(std::string_view text) {
   return parse_as<PerSecond>(rate_dimension, text);
 }
+std::optional<Watts> parse_power(std::string_view text) {
+  return parse_as<Watts>(power_dimension, text);
+}
 
 }  // namespace tokenline::config

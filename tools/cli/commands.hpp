@@ -41,6 +41,7 @@ Outcome compare_command(const std::vector<std::string>& words);
 Outcome shrink_command(const std::vector<std::string>& words);
 Outcome incident_command(const std::vector<std::string>& words);
 Outcome advise_command(const std::vector<std::string>& words);
+Outcome plan_command(const std::vector<std::string>& words);
 Outcome list_command(const std::vector<std::string>& words);
 Outcome describe_command(const std::vector<std::string>& words);
 Outcome roofline_command(const std::vector<std::string>& words);

@@ -22,7 +22,7 @@
 namespace tokenline::cli {
 
 std::span<const Command> commands() {
-  static constexpr std::array<Command, 12> all{
+  static constexpr std::array<Command, 13> all{
       {{"run", "simulate a scenario and report on it", run_command},
        {"why", "explain the tail of a latency: what it is made of, and who caused it", why_command},
        {"compare", "simulate the variants of a study, rank them, check its claims",
@@ -32,6 +32,7 @@ std::span<const Command> commands() {
         incident_command},
        {"advise", "hold ten production rules against a scenario, with what following them gives",
         advise_command},
+       {"plan", "find the cheapest fleet that meets the SLOs of a plan", plan_command},
        {"list", "list the models, GPUs, networks, policies or engines that are built in",
         list_command},
        {"describe", "explain one of them, or the keys of a scenario or study", describe_command},

@@ -41,10 +41,10 @@ struct Plan {
   std::string name;
   std::string description;
   std::string file;
-  std::string base;  ///< Path of the scenario whose traffic is to be served.
-  double growth = 1.0;        ///< Load of the plan over that of the base.
-  double burst = 1.0;         ///< Load of a burst over that of the plan.
-  std::int64_t survive = 0;   ///< Replicas that may be missing at the load of the plan.
+  std::string base;            ///< Path of the scenario whose traffic is to be served.
+  double growth = 1.0;         ///< Load of the plan over that of the base.
+  double burst = 1.0;          ///< Load of a burst over that of the plan.
+  std::int64_t survive = 0;    ///< Replicas that may be missing at the load of the plan.
   std::int64_t min_units = 1;  ///< Of replicas, or of the pools of a Choice.
   std::int64_t max_units = 16;
   std::int64_t seeds = 5;
@@ -91,8 +91,8 @@ struct Outcome {
   bool passed = false;
   double simulated_s = 0.0;
   std::int64_t steps = 0;
-  /// Of the measured requests: completed requests, output and all tokens per second, the speed at
-  /// which a user sees tokens (1000 / mean TPOT), and latencies.
+  /// Of the measured requests: completed requests, output and all tokens per second of the time in
+  /// which they arrive, the speed at which a user sees tokens (1000 / mean TPOT), and latencies.
   std::optional<double> request_throughput;
   std::optional<double> output_throughput;
   std::optional<double> total_token_throughput;
@@ -132,7 +132,7 @@ struct Design {
   std::string name;                 ///< "H100, TP8, chunks 2048".
   std::vector<std::string> overrides;
   std::vector<std::pair<std::string, std::int64_t>> pools;  ///< Choice::pools.
-  std::string gpu;                  ///< "h100_sxm"; of pools with several "h100_sxm + h200_sxm".
+  std::string gpu;  ///< "h100_sxm"; of pools with several "h100_sxm + h200_sxm".
   std::int64_t gpus_per_unit = 0;
   double usd_per_unit_hour = 0.0;
   Verdict verdict = Verdict::does_not_fit;
@@ -174,7 +174,7 @@ struct Result {
   double simulated_s = 0.0;
   std::int64_t steps = 0;
   bool audits_passed = true;
-  std::string scenario;  ///< The winner, as YAML; empty without one.
+  std::vector<std::string> overrides;  ///< Of the base, which make the winner; empty without one.
 
   [[nodiscard]] const Fleet* winning_fleet() const;
 };
@@ -193,6 +193,10 @@ struct Effort {
 /// with that confidence (Clopper and Pearson, Biometrika 26, 1934; one-sided, all passed):
 /// (1 − confidence)^(1/seeds).
 [[nodiscard]] double passing_share(std::int64_t seeds, double confidence);
+
+/// The winner as a scenario whose `assert:` lines are the SLOs, for a file in `directory`.
+/// Contract: there is a winner.
+[[nodiscard]] std::string winner_yaml(const Result& result, const std::string& directory);
 
 /// The tables on the console, and plan.json.
 [[nodiscard]] std::string plan_text(const Result& result);
