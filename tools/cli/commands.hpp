@@ -45,6 +45,7 @@ Outcome from_vllm_command(const std::vector<std::string>& words);
 Outcome to_vllm_command(const std::vector<std::string>& words);
 Outcome incident_command(const std::vector<std::string>& words);
 Outcome advise_command(const std::vector<std::string>& words);
+Outcome plan_command(const std::vector<std::string>& words);
 Outcome list_command(const std::vector<std::string>& words);
 Outcome describe_command(const std::vector<std::string>& words);
 Outcome roofline_command(const std::vector<std::string>& words);
