@@ -67,6 +67,9 @@ class Report(unittest.TestCase):
         tokenline("run", folder / "browser.yaml", "--out", folder / "out", "--report",
                   folder / "run.html", "--set", "engine.block_size=32")
         tokenline("compare", folder / "study.yaml", "--report", folder / "study.html")
+        tokenline("compare", folder / "study.yaml", "--replications", 5, "--report",
+                  folder / "seeds.html", "--out", folder / "seeds")
+        cls.seeds = json.loads((folder / "seeds/compare.json").read_text())["replications"]
         cls.summary = json.loads((folder / "out/summary.json").read_text())
         cls.browser = chromium.Browser(chromium.find())
 
@@ -160,7 +163,7 @@ class Report(unittest.TestCase):
         self.shoot("desktop_dark")
 
     def test_a_phone_never_scrolls_sideways(self):
-        for page in ("run", "study"):
+        for page in ("run", "study", "seeds"):
             for width in (320, 360):
                 self.open(page, width=width, height=740, touch=True)
                 self.browser.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
@@ -213,6 +216,29 @@ class Report(unittest.TestCase):
         self.browser.click("#latencies .key")
         self.assertTrue(self.browser.wait(f"{lines} === 2"))
         self.shoot("study")
+
+    def test_a_study_over_seeds_shows_the_intervals_and_verdicts_of_compare_json(self):
+        self.open("seeds")
+        figures = [f for v in self.seeds["variants"] for f in v["figures"]]
+        self.assertGreater(len(figures), 3)
+        rows = "#replications > .scroll tbody tr"
+        self.assertEqual(self.texts(f"{rows} td:nth-child(6)"), [f["evidence"] for f in figures])
+        shown = self.browser.evaluate(
+            f"[...document.querySelectorAll('{rows} td:nth-child(5)')].map(e => e.dataset.value)")
+        self.assertEqual([float(value) for value in shown],
+                         [f["difference"]["estimate"] for f in figures])
+        self.assertTrue(all("[" in text for text in self.texts(f"{rows} td:nth-child(5)")))
+        self.browser.evaluate("document.querySelector('#replications details').open = true")
+        lengths = [s for v in self.seeds["variants"] for s in v["by_prompt_length"]]
+        self.assertGreater(len(lengths), 0)
+        self.assertTrue(self.browser.wait(
+            f"document.querySelectorAll('#replications details tbody tr').length === {len(lengths)}"))
+        saturated = [g for v in self.seeds["variants"] for g in v["steadiness"]["growth"]
+                     if g["saturated"]]
+        self.assertEqual(len(self.texts("#replications li")), len(saturated))
+        self.shoot("seeds")
+        self.open("study")
+        self.assertEqual(self.texts("#replications"), [])
 
     def test_a_hundred_thousand_requests_load_quickly(self):
         scenario = ROOT / "scenarios/bench/million_requests.yaml"

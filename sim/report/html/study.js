@@ -313,6 +313,7 @@ function study_sections(data) {
     section("verdict", "Verdict", study_cards(data.comparison)),
     claims_section(data.comparison),
     ranking_section(data.comparison),
+    replications_section(data.comparison),
     study_ledger(variants, first),
     study_curves(variants, first, data.comparison.variants[0].name),
   ].filter(Boolean);
