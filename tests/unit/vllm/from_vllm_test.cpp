@@ -149,7 +149,7 @@ TEST_CASE("every modelled flag of a server changes the scenario", "[vllm]") {
         "--max-num-batched-tokens 4096", "--gpu-memory-utilization 0.8", "--block-size 32",
         "--no-enable-prefix-caching", "--num-gpu-blocks-override 9000", "--kv-cache-dtype fp8",
         "-q fp8", "--scheduling-policy priority", "--no-enable-chunked-prefill",
-        "--async-scheduling", "--watermark 0.01", "--kv-offloading-size 10", "--enforce-eager",
+        "--async-scheduling", "--watermark 0.01", "--enforce-eager",
         "--cudagraph-capture-sizes 1 2 64", "--max-cudagraph-capture-size 256",
         "--cuda-graph-sizes 128", "-cc '{\"cudagraph_mode\": \"FULL_DECODE_ONLY\"}'"}) {
     INFO(flags);
@@ -161,6 +161,9 @@ TEST_CASE("every modelled flag of a server changes the scenario", "[vllm]") {
                  accepted) != plain);
   CHECK(resolved("--nnodes 2 -pp 2", {"cluster.network.fabric=roce_400g"}) !=
         resolved("-pp 2", {"cluster.network.fabric=roce_400g", "cluster.network.node=hgx_h100"}));
+  const std::string alike = bench + "--random-prefix-len 500";
+  CHECK(value(made(llama + "--kv-offloading-size 10", alike).yaml, "engine.kv_offload.host") ==
+        "10 GiB");
   const std::string mixture = "mistralai/Mixtral-8x7B-Instruct-v0.1";
   CHECK(resolved("-tp 4 -ep", {}, mixture) != resolved("-tp 4", {}, mixture));
 }
