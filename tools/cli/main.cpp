@@ -27,6 +27,9 @@ std::span<const Command> commands() {
        {"why", "explain the tail of a latency: what it is made of, and who caused it", why_command},
        {"compare", "simulate the variants of a study, rank them, check its claims",
         compare_command},
+       {"sweep", "simulate a scenario at many points, to be interrupted and shared at will",
+        sweep_command},
+       {"merge", "make one table, CSV or SQLite, of the results of a sweep", merge_command},
        {"shrink", "find the few requests with which a condition still holds", shrink_command},
        {"incident", "make a scenario of a server's log and hold its replay against it",
         incident_command},
@@ -37,7 +40,8 @@ std::span<const Command> commands() {
         advise_command},
        {"list", "list the models, GPUs, networks, policies or engines that are built in",
         list_command},
-       {"describe", "explain one of them, or the keys of a scenario or study", describe_command},
+       {"describe", "explain one of them, or the keys of a scenario, study or sweep",
+        describe_command},
        {"roofline", "price a step by operator: FLOPs, bytes, bound, time, and the knee over batch",
         roofline_command},
        {"lab", "show a mechanism at work: attention, paged KV, batching, speculation", lab_command},
@@ -81,12 +85,15 @@ Outcome dispatch(std::vector<std::string> words) {
 
 void complain(const char* text) { std::fprintf(stderr, "%s\n", text); }
 
-/// Writes standard output; a reader that has gone away is an error like a full disk.
+/// Writes the notes and standard output. A reader that has gone away (`| head`) has what it wanted:
+/// the verdict stays that of the command. Any other failure, as of a full disk, is an error.
 int print(const Outcome& outcome) {
+  std::fputs(outcome.notes.c_str(), stderr);
   const std::string& text = outcome.output;
   errno = 0;
   if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0)
     return outcome.exit_code;
+  if (errno == EPIPE) return outcome.exit_code;
   std::fprintf(stderr, "tokenline: standard output: %s\n", std::strerror(errno));
   return bad_input;
 }
@@ -121,7 +128,7 @@ int guarded_main(const std::vector<std::string>& words) {
 }  // namespace tokenline::cli
 
 int main(int argc, char** argv) {
-  // A closed pipe is reported by the write that meets it.
+  // A closed pipe fails the write that meets it.
   std::signal(SIGPIPE, SIG_IGN);
   try {
     return tokenline::cli::guarded_main(std::vector<std::string>(argv + 1, argv + argc));

@@ -7,6 +7,7 @@
 
 #include "sim/base/check.hpp"
 #include "sim/config/reader.hpp"
+#include "sim/engine/price_changes.hpp"
 #include "sim/report/assertions.hpp"
 #include "sim/report/band.hpp"
 #include "sim/report/console.hpp"
@@ -50,8 +51,10 @@ Usage run_usage() {
                   {"quiet", "", "Print nothing but failures.", false}},
       .epilogue =
           "Quantities carry units (512 ms, 35/s, 80 GB); `tokenline describe scenario` "
-          "lists every\nkey with its default. DIR must be new, empty or an earlier run's. "
-          "Without --out nothing is\nwritten.\n" +
+          "lists every\nkey with its default. Files that --set names (--set model=my/config.json) "
+          "are "
+          "relative to the\nscenario. DIR must be new, empty or an earlier run's of the same "
+          "scenario. Without --out nothing\nis written.\n" +
           std::string(exit_codes())};
   std::ranges::copy(gate_options(), std::back_inserter(usage.options));
   return usage;
@@ -125,12 +128,25 @@ void check_files(const std::optional<std::string>& page, const Gates& gates,
   report::refuse_to_overwrite(outputs, {});
 }
 
+/// What will not do what it seems to, located.
+std::string warnings(const Scenario& scenario) {
+  std::string out;
+  for (const std::size_t i : idle_brownouts(scenario)) {
+    const config::Location& where = scenario.resolved.find("faults")->items[i].where;
+    out += fmt::format(
+        "{}:{}:{}: warning: faults[{}]: no replica and no KV transfer of this scenario crosses {}: "
+        "the brown-out changes nothing\n",
+        where.file, where.line, where.column, i, hw::name(scenario.faults[i].brownout));
+  }
+  return out;
+}
+
 /// Makes the directory of the results, in which nothing stands that the run reads.
 void claim_results(const std::string& out, const Gates& gates, const Scenario& scenario) {
   std::set<std::string> inputs = report::input_files(scenario);
   if (const auto baseline = gates.baseline_file())
     inputs.insert(std::filesystem::weakly_canonical(*baseline).string());
-  report::claim_directory(out, report::run_marker);
+  report::claim_run_directory(out, scenario.name);
   report::refuse_inputs(out, inputs);
 }
 
@@ -164,7 +180,7 @@ Outcome run_command(const std::vector<std::string>& words) {
     report::write_file(*page, report::run_report(scenario, result, summary, timeline));
   }
 
-  Outcome outcome{success, report::console_text(summary)};
+  Outcome outcome{success, report::console_text(summary), warnings(scenario)};
   if (wanted.any()) outcome.output += write_observations(*out, wanted, log, result);
   if (arguments->has("band")) {
     const report::ErrorBand band =
