@@ -89,7 +89,7 @@ std::string_view trimmed(std::string_view text) {
 }
 
 std::string metric_path(std::string_view text, std::span<const std::string> classes,
-                    std::span<const std::string> pools) {
+                        std::span<const std::string> pools) {
   std::string_view key = text;
   std::string_view scope = "all";
   if (const auto open = text.find('('); open != std::string_view::npos && text.ends_with(')')) {

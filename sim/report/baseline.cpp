@@ -39,8 +39,8 @@ bool is_path(std::string_view metric) { return metric.find('.') != std::string_v
 
 /// Whose text names a metric that is not there.
 [[noreturn]] void refuse_tolerance(const std::string& text, std::string message, std::string hint) {
-  throw config::ConfigError(config::Diagnostic{
-      {"--tolerance " + text, 1, 1}, {}, std::move(message), std::move(hint)});
+  throw config::ConfigError(
+      config::Diagnostic{{"--tolerance " + text, 1, 1}, {}, std::move(message), std::move(hint)});
 }
 
 /// The metric of a tolerance: a path, or the key of every class.
@@ -90,7 +90,8 @@ std::optional<double> metric_of(const Node& json, std::string_view path) {
   if (scope == "instances") return over_replicas(json_child(&json, "instances"), key_of(path));
   if (scope == "pools" && of_class == nullptr) {
     const std::string_view pool = scope_of(key_of(path));
-    return json_number(json_child(json_child(json_child(&json, "pools"), pool), key_of(key_of(path))));
+    return json_number(
+        json_child(json_child(json_child(&json, "pools"), pool), key_of(key_of(path))));
   }
   if (of_class == nullptr) return json_number(json_child(json_child(&json, scope), key_of(path)));
   return json_number(json_child(of_class, key_of(path)));
@@ -125,12 +126,12 @@ MetricChange::Verdict verdict_on(const MetricChange& change) {
 /// The metrics that are held against each other: those of a class with a good side, on either side
 /// of the comparison, and those that a tolerance names by its path.
 std::vector<std::string> compared_metrics(const Node& json, const Summary& summary,
-                                  std::span<const Tolerance> tolerances) {
+                                          std::span<const Tolerance> tolerances) {
   std::vector<std::string> paths;
   const auto add = [&](const std::string& path, bool named) {
-    const bool wanted = named || good_side(path) != 0 ||
-                        std::ranges::find(tolerances, key_of(path), &Tolerance::metric) !=
-                            tolerances.end();
+    const bool wanted =
+        named || good_side(path) != 0 ||
+        std::ranges::find(tolerances, key_of(path), &Tolerance::metric) != tolerances.end();
     if (wanted && std::ranges::find(paths, path) == paths.end()) paths.push_back(path);
   };
   for (const ClassSummary& c : summary.classes)
@@ -166,7 +167,8 @@ std::vector<std::string> other_differences(const Baseline& baseline, const Summa
   for (const ClassSummary& c : summary.classes) {
     const auto before = metric_of(baseline.json, c.name + ".offered");
     const auto now = value_now(summary, c.name + ".offered");
-    if (before && now) differ(c.name + ".offered", figure_text(before, true), figure_text(now, true));
+    if (before && now)
+      differ(c.name + ".offered", figure_text(before, true), figure_text(now, true));
   }
   return sentences;
 }
@@ -225,13 +227,12 @@ Tolerance read_tolerance(const Scenario& scenario, const std::string& text) {
 
 Baseline load_baseline(const std::string& path) {
   const bool directory = std::filesystem::is_directory(path);
-  Baseline baseline{
-      .file = directory ? (std::filesystem::path(path) / run_marker).string() : path,
-      .version = {},
-      .scenario = {},
-      .seed = {},
-      .config_sha256 = {},
-      .json = {}};
+  Baseline baseline{.file = directory ? (std::filesystem::path(path) / run_marker).string() : path,
+                    .version = {},
+                    .scenario = {},
+                    .seed = {},
+                    .config_sha256 = {},
+                    .json = {}};
   baseline.json = config::load_yaml(baseline.file);
   const Node* classes = json_child(&baseline.json, "classes");
   if (json_child(&baseline.json, "tokenline") == nullptr || classes == nullptr ||
@@ -260,9 +261,8 @@ bool BaselineComparison::passed() const {
 
 BaselineComparison compare_to_baseline(const Baseline& baseline, const Summary& summary,
                                        std::span<const Tolerance> tolerances) {
-  BaselineComparison comparison{.file = baseline.file,
-                                .differences = other_differences(baseline, summary),
-                                .metrics = {}};
+  BaselineComparison comparison{
+      .file = baseline.file, .differences = other_differences(baseline, summary), .metrics = {}};
   for (const std::string& path : compared_metrics(baseline.json, summary, tolerances)) {
     MetricChange change{.metric = path,
                         .before = metric_of(baseline.json, path),
@@ -288,10 +288,9 @@ std::string baseline_text(const BaselineComparison& comparison) {
   const auto count = [&](Verdict verdict) {
     return std::ranges::count(comparison.metrics, verdict, &MetricChange::verdict);
   };
-  std::string out =
-      fmt::format("baseline {}: of {} metrics {} worse, {} missing, {} better\n", comparison.file,
-                  comparison.metrics.size(), count(Verdict::worse), count(Verdict::missing),
-                  count(Verdict::better));
+  std::string out = fmt::format("baseline {}: of {} metrics {} worse, {} missing, {} better\n",
+                                comparison.file, comparison.metrics.size(), count(Verdict::worse),
+                                count(Verdict::missing), count(Verdict::better));
   for (const std::string& sentence : comparison.differences)
     out += fmt::format("  not the same: {}\n", sentence);
   TextTable table(1);

@@ -18,8 +18,9 @@ struct Tolerance {
   bool relative = true;  ///< an amount in the metric's own unit.
 };
 
-/// Reads `5%`, `p99_ttft=10%`, `p99_ttft(chat)=20 ms`, `all.failed=3`: metrics as in a condition, but
-/// that a key without a class is that of every class. Throws ConfigError at "--tolerance <text>".
+/// Reads `5%`, `p99_ttft=10%`, `p99_ttft(chat)=20 ms`, `all.failed=3`: metrics as in a condition,
+/// but that a key without a class is that of every class. Throws ConfigError at "--tolerance
+/// <text>".
 [[nodiscard]] Tolerance read_tolerance(const Scenario& scenario, const std::string& text);
 
 /// The summary.json of an earlier run.

@@ -16,14 +16,14 @@ config::Location in_a_file(config::Location where, const Scenario& scenario) {
 }
 
 TestCase of_condition(const Scenario& scenario, const Condition& condition, std::size_t i,
-                     const Summary& summary) {
+                      const Summary& summary) {
   const AssertResult& result = summary.asserts[i];
   TestCase verdict{.group = "assert",
-                  .name = condition.text,
-                  .outcome = result.passed ? TestCase::Outcome::passed : TestCase::Outcome::failed,
-                  .message = {},
-                  .details = {},
-                  .where = in_a_file(condition_place(scenario, i), scenario)};
+                   .name = condition.text,
+                   .outcome = result.passed ? TestCase::Outcome::passed : TestCase::Outcome::failed,
+                   .message = {},
+                   .details = {},
+                   .where = in_a_file(condition_place(scenario, i), scenario)};
   if (result.passed) return verdict;
   const std::string_view unit = unit_of(condition.metric);
   const std::string value =
@@ -36,27 +36,27 @@ TestCase of_condition(const Scenario& scenario, const Condition& condition, std:
 
 TestCase of_audit(const Scenario& scenario, const AuditReport& audit) {
   TestCase verdict{.group = "audit",
-                  .name = "audit",
-                  .outcome = audit.passed ? TestCase::Outcome::passed : TestCase::Outcome::broken,
-                  .message = {},
-                  .details = {},
-                  .where = {scenario.file, 1, 1}};
+                   .name = "audit",
+                   .outcome = audit.passed ? TestCase::Outcome::passed : TestCase::Outcome::broken,
+                   .message = {},
+                   .details = {},
+                   .where = {scenario.file, 1, 1}};
   if (audit.passed) return verdict;
   const auto broken = std::ranges::count(audit.checks, false, &AuditCheck::passed);
-  verdict.message = fmt::format("{} of {} checks of the simulation do not hold", broken,
-                                audit.checks.size());
+  verdict.message =
+      fmt::format("{} of {} checks of the simulation do not hold", broken, audit.checks.size());
   verdict.details = audit_verdict(audit);
   return verdict;
 }
 
 TestCase of_change(const Scenario& scenario, const BaselineComparison& baseline,
-                  const MetricChange& change) {
+                   const MetricChange& change) {
   TestCase verdict{.group = "baseline",
-                  .name = change.metric,
-                  .outcome = TestCase::Outcome::passed,
-                  .message = {},
-                  .details = {},
-                  .where = {scenario.file, 1, 1}};
+                   .name = change.metric,
+                   .outcome = TestCase::Outcome::passed,
+                   .message = {},
+                   .details = {},
+                   .where = {scenario.file, 1, 1}};
   if (change.verdict == MetricChange::Verdict::within) return verdict;
   verdict.outcome = baseline.fails(change) ? TestCase::Outcome::failed : TestCase::Outcome::better;
   verdict.message = fmt::format("{} is {}", change.metric, change_text(change));
@@ -106,8 +106,8 @@ std::string case_xml(const TestSuite& suite, const TestCase& verdict) {
       verdict.outcome == TestCase::Outcome::broken ? "error" : "failure";
   return out + fmt::format("      <{0} message=\"{1}\" type=\"{2}\">{3}</{0}>\n    </testcase>\n",
                            element, xml_text(verdict.message), xml_text(verdict.group),
-                           xml_text(fmt::format("{}: {}\n{}", place_text(verdict.where), verdict.message,
-                                           verdict.details)));
+                           xml_text(fmt::format("{}: {}\n{}", place_text(verdict.where),
+                                                verdict.message, verdict.details)));
 }
 
 std::ptrdiff_t count_of(const TestSuite& suite, TestCase::Outcome outcome) {
@@ -116,7 +116,8 @@ std::ptrdiff_t count_of(const TestSuite& suite, TestCase::Outcome outcome) {
 
 std::string suite_xml(const TestSuite& suite) {
   std::string out = fmt::format(
-      "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"0\" time=\"0\" "
+      "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"0\" "
+      "time=\"0\" "
       "file=\"{}\">\n    <properties>\n",
       xml_text(suite.name), suite.cases.size(), count_of(suite, TestCase::Outcome::failed),
       count_of(suite, TestCase::Outcome::broken), xml_text(suite.file));
@@ -131,8 +132,7 @@ std::string suite_xml(const TestSuite& suite) {
 std::string command_text(std::string_view text, bool property) {
   std::string out;
   for (const char c : text) {
-    const bool escaped =
-        c == '%' || c == '\r' || c == '\n' || (property && (c == ':' || c == ','));
+    const bool escaped = c == '%' || c == '\r' || c == '\n' || (property && (c == ':' || c == ','));
     out += escaped ? fmt::format("%{:02X}", static_cast<unsigned char>(c)) : std::string(1, c);
   }
   return out;
@@ -150,12 +150,12 @@ std::string annotation(const TestSuite& suite, const TestCase& verdict) {
 }  // namespace
 
 TestSuite suite_of(const Scenario& scenario, const std::vector<Condition>& conditions,
-               const Summary& summary, const BaselineComparison* baseline) {
+                   const Summary& summary, const BaselineComparison* baseline) {
   TestSuite suite{.name = summary.scenario,
-              .file = scenario.file,
-              .seed = summary.seed,
-              .config_sha256 = summary.config_sha256,
-              .cases = {}};
+                  .file = scenario.file,
+                  .seed = summary.seed,
+                  .config_sha256 = summary.config_sha256,
+                  .cases = {}};
   for (std::size_t i = 0; i < conditions.size(); ++i)
     suite.cases.push_back(of_condition(scenario, conditions[i], i, summary));
   suite.cases.push_back(of_audit(scenario, summary.audit));

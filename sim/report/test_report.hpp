@@ -39,7 +39,7 @@ struct TestSuite {
 
 /// Every condition at its line, then the audit, then every metric that is held against a baseline.
 [[nodiscard]] TestSuite suite_of(const Scenario& scenario, const std::vector<Condition>& conditions,
-                             const Summary& summary, const BaselineComparison* baseline);
+                                 const Summary& summary, const BaselineComparison* baseline);
 
 /// A report in JUnit's XML, as Jenkins, GitLab and GitHub's actions read it and Jenkins' schema
 /// junit-10.xsd has it: a test suite per run, a test case per verdict, a failed audit as an error.

@@ -11,22 +11,23 @@ namespace tokenline::cli {
 namespace {
 
 Usage from_vllm_usage() {
-  return {.synopsis = "from-vllm [options] -- vllm serve MODEL [flags]",
-          .about =
-              "Makes a scenario of the command lines of a vLLM server and of its benchmark. Every "
-              "flag is\nmodelled, without effect on the figures, or named as not modelled; an "
-              "unknown one is a mistake.",
-          .positional = "",
-          .options = {{"bench", "COMMAND",
-                       "The traffic: a whole `vllm bench serve …` line, quoted as for a shell.",
-                       false},
-                      {"gpu", "GPU", "A name of `tokenline list gpus`, or a file; h100_sxm.", false},
-                      {"set", "PATH=VALUE", "A key that no flag says; repeatable.", true},
-                      {"out", "FILE", "Write the scenario there, not to standard output.", false},
-                      {"strict", "", "Exit code 1 where a flag is not modelled.", false}},
-          .epilogue = "Without --bench the traffic is what that tool sends by default. "
-                      "tools/vllm/README.md lists\nthe flags.\n" +
-                      std::string(exit_codes())};
+  return {
+      .synopsis = "from-vllm [options] -- vllm serve MODEL [flags]",
+      .about =
+          "Makes a scenario of the command lines of a vLLM server and of its benchmark. Every "
+          "flag is\nmodelled, without effect on the figures, or named as not modelled; an "
+          "unknown one is a mistake.",
+      .positional = "",
+      .options = {{"bench", "COMMAND",
+                   "The traffic: a whole `vllm bench serve …` line, quoted as for a shell.", false},
+                  {"gpu", "GPU", "A name of `tokenline list gpus`, or a file; h100_sxm.", false},
+                  {"set", "PATH=VALUE", "A key that no flag says; repeatable.", true},
+                  {"out", "FILE", "Write the scenario there, not to standard output.", false},
+                  {"strict", "", "Exit code 1 where a flag is not modelled.", false}},
+      .epilogue =
+          "Without --bench the traffic is what that tool sends by default. "
+          "tools/vllm/README.md lists\nthe flags.\n" +
+          std::string(exit_codes())};
 }
 
 }  // namespace

@@ -7,16 +7,17 @@
 namespace tokenline::cli {
 
 std::vector<Option> gate_options() {
-  return {{"junit", "FILE", "Write asserts, audit and baseline as test cases of JUnit's XML.", false},
-          {"github", "", "Print a workflow command of GitHub Actions for each that fails.", false},
-          {"baseline", "SUMMARY|DIR",
-           "Hold the metrics against an earlier run's summary.json; exit code 1 when one is worse.",
-           false},
-          {"tolerance", "[METRIC=]AMOUNT",
-           "With --baseline: what a metric may differ by, 5%, p99_ttft=10%, 'p99_ttft(chat)=20 ms'; "
-           "0 unless given; repeatable.",
-           true},
-          {"fail-on-improvement", "", "With --baseline: a better metric fails too.", false}};
+  return {
+      {"junit", "FILE", "Write asserts, audit and baseline as test cases of JUnit's XML.", false},
+      {"github", "", "Print a workflow command of GitHub Actions for each that fails.", false},
+      {"baseline", "SUMMARY|DIR",
+       "Hold the metrics against an earlier run's summary.json; exit code 1 when one is worse.",
+       false},
+      {"tolerance", "[METRIC=]AMOUNT",
+       "With --baseline: what a metric may differ by, 5%, p99_ttft=10%, 'p99_ttft(chat)=20 ms'; "
+       "0 unless given; repeatable.",
+       true},
+      {"fail-on-improvement", "", "With --baseline: a better metric fails too.", false}};
 }
 
 Gates::Gates(const Arguments& arguments, const Scenario& scenario)

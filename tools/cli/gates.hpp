@@ -25,8 +25,9 @@ class Gates {
   [[nodiscard]] std::optional<std::string> baseline_file() const;
 
   struct Result {
-    std::string failures;  ///< What of it is to be said in any case: annotations, a failed baseline.
-    std::string text;      ///< All that is to be printed.
+    std::string
+        failures;      ///< What of it is to be said in any case: annotations, a failed baseline.
+    std::string text;  ///< All that is to be printed.
     bool passed = true;
   };
   /// Holds a run against the baseline and writes --junit. Throws OutputError.

@@ -104,7 +104,8 @@ class Bench {
   void set_length(const std::string& key, const std::pair<std::int64_t, std::string>& length,
                   double ratio) {
     const auto n = static_cast<double>(length.first);
-    const auto low = std::max<std::int64_t>(1, static_cast<std::int64_t>(std::floor(n * (1.0 - ratio))));
+    const auto low =
+        std::max<std::int64_t>(1, static_cast<std::int64_t>(std::floor(n * (1.0 - ratio))));
     const auto high = static_cast<std::int64_t>(std::ceil(n * (1.0 + ratio)));
     const std::string value =
         ratio == 0.0 ? std::to_string(length.first)
@@ -157,8 +158,8 @@ class Bench {
       refuse(*line_.find("dataset-name"), "needs --dataset-path");
       return false;
     }
-    keys_.set(traffic + "lengths.file", config::emit_scalar(named_from(options_, given->values.front()), true),
-              given->text);
+    keys_.set(traffic + "lengths.file",
+              config::emit_scalar(named_from(options_, given->values.front()), true), given->text);
     return true;
   }
 
@@ -197,8 +198,7 @@ class Bench {
     const Given* rate = line_.find("request-rate");
     const bool flood = rate == nullptr || rate->values.front() == "inf";
     const Given* concurrency = line_.find("max-concurrency");
-    if (line_.find("ramp-up-strategy") != nullptr)
-      return ramp_up(flood, concurrency);
+    if (line_.find("ramp-up-strategy") != nullptr) return ramp_up(flood, concurrency);
     for (const std::string_view flag : {"ramp-up-start-rps", "ramp-up-end-rps"})
       if (const Given* given = line_.find(flag)) refuse(*given, "goes with --ramp-up-strategy");
     if (flood) {
@@ -231,8 +231,8 @@ class Bench {
         shape = fmt::format(", burstiness: {}", *k);
       }
     }
-    keys_.set(traffic + "arrival",
-              fmt::format("{{process: {}{}, rate: {}}}", process, shape, rate), origin);
+    keys_.set(traffic + "arrival", fmt::format("{{process: {}{}, rate: {}}}", process, shape, rate),
+              origin);
   }
 
   /// Request i follows the one before it after 1 / r_i on average, with r_i growing from the start
@@ -261,8 +261,8 @@ class Bench {
       const std::int64_t count = until - request;
       double lasts = 0.0;
       for (; request < until; ++request) {
-        const double progress =
-            static_cast<double>(request) / static_cast<double>(std::max<std::int64_t>(prompts_ - 1, 1));
+        const double progress = static_cast<double>(request) /
+                                static_cast<double>(std::max<std::int64_t>(prompts_ - 1, 1));
         lasts += 1.0 / (linear ? *low + (*high - *low) * progress
                                : *low * std::pow(*high / *low, progress));
       }
@@ -281,8 +281,9 @@ class Bench {
     for (const std::string& pair : given->values) {
       const auto colon = pair.find(':');
       const std::string name = pair.substr(0, colon);
-      const auto value = colon == std::string::npos ? config::Number<double>{{}, std::errc::invalid_argument}
-                                                    : config::parse_real(pair.substr(colon + 1));
+      const auto value = colon == std::string::npos
+                             ? config::Number<double>{{}, std::errc::invalid_argument}
+                             : config::parse_real(pair.substr(colon + 1));
       if ((name != "ttft" && name != "tpot" && name != "e2el") || !value.ok() || value.value < 0.0)
         refuse(*given, fmt::format("'{}': expected ttft, tpot or e2el, and milliseconds", pair),
                "as in --goodput ttft:200 tpot:50");

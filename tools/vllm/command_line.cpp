@@ -113,9 +113,13 @@ class Parser {
       file = found->substr(equals + 1);
     else if (found + 1 != words.end())
       file = *(found + 1);
-    words.erase(found, words.begin() + std::min<std::ptrdiff_t>(
-                                           at + (file.empty() || words[static_cast<std::size_t>(at)].find('=') != std::string::npos ? 1 : 2),
-                                           std::ssize(words)));
+    words.erase(found,
+                words.begin() + std::min<std::ptrdiff_t>(
+                                    at + (file.empty() || words[static_cast<std::size_t>(at)].find(
+                                                              '=') != std::string::npos
+                                              ? 1
+                                              : 2),
+                                    std::ssize(words)));
     if (file.empty()) {
       mistakes_.push_back(mistake_in(what_, "--config", "names no file"));
       return;
@@ -153,8 +157,8 @@ class Parser {
       return;
     }
     if (word.starts_with("-O") && word.size() > 2) {
-      add(find_flag(flags_, "optimization-level"), word, word,
-          word.substr(word[2] == '=' ? 3 : 2), words, i);
+      add(find_flag(flags_, "optimization-level"), word, word, word.substr(word[2] == '=' ? 3 : 2),
+          words, i);
       return;
     }
     const auto equals = word.find('=');
@@ -238,7 +242,10 @@ class Parser {
            std::optional<std::string> value, const std::vector<std::string>& words, std::size_t& i,
            bool on = true) {
     Given given{.flag = flag, .values = {}, .on = on, .text = std::move(text)};
-    const auto next = [&] { given.text += ' ' + words[i]; given.values.push_back(words[i++]); };
+    const auto next = [&] {
+      given.text += ' ' + words[i];
+      given.values.push_back(words[i++]);
+    };
     if (value) given.values.push_back(*value);
     if (flag->takes == Takes::nothing) {
       if (value) mistakes_.push_back(mistake_in(what_, name, "is a switch and takes no value"));
@@ -258,8 +265,8 @@ class Parser {
       known.push_back("--" + std::string(flag.name));
       if (!flag.short_name.empty()) known.emplace_back(flag.short_name);
     }
-    const auto near = config::closest(name.starts_with("--") ? "--" + dashed(name.substr(2)) : name,
-                                      known);
+    const auto near =
+        config::closest(name.starts_with("--") ? "--" + dashed(name.substr(2)) : name, known);
     mistakes_.push_back(mistake_in(
         what_, name, "no flag of that name",
         near ? fmt::format("did you mean '{}'?", *near) : "the flags known: tools/vllm/README.md"));
@@ -281,8 +288,8 @@ class Parser {
 
 }  // namespace
 
-config::Diagnostic mistake_in(const std::string& what, const std::string& flag,
-                              std::string message, std::string hint) {
+config::Diagnostic mistake_in(const std::string& what, const std::string& flag, std::string message,
+                              std::string hint) {
   return {{what, 1, 1}, flag, std::move(message), std::move(hint)};
 }
 
@@ -308,8 +315,8 @@ std::vector<std::string> split_shell(std::string_view line) {
     } else if (c == '\\' && more && line[i + 1] == '\n') {
       ++i;
     } else if (quote == '"') {
-      const bool escapes = c == '\\' && more && std::string_view("\"\\$`").find(line[i + 1]) !=
-                                                    std::string_view::npos;
+      const bool escapes = c == '\\' && more &&
+                           std::string_view("\"\\$`").find(line[i + 1]) != std::string_view::npos;
       if (c == quote)
         quote = 0;
       else
@@ -330,11 +337,10 @@ std::vector<std::string> split_shell(std::string_view line) {
     }
   }
   if (quote != 0)
-    throw config::ConfigError(
-        config::Diagnostic{{std::string(line.substr(0, 40)), 1, 1},
-                           {},
-                           fmt::format("a {} that nothing closes", quote),
-                           "quote as in a shell: '{\"key\": \"value\"}'"});
+    throw config::ConfigError(config::Diagnostic{{std::string(line.substr(0, 40)), 1, 1},
+                                                 {},
+                                                 fmt::format("a {} that nothing closes", quote),
+                                                 "quote as in a shell: '{\"key\": \"value\"}'"});
   if (inside) words.push_back(std::move(word));
   return words;
 }

@@ -34,8 +34,8 @@ struct CommandLine {
 };
 
 /// Takes apart what follows `vllm serve` or `vllm bench serve` (or `python -m
-/// vllm.entrypoints.openai.api_server`, `python benchmark_serving.py`) by the rules of vLLM's parser:
-/// underscores for dashes, `--flag=value`, `--no-flag`, unique beginnings, `-tp 4`, `-O3`,
+/// vllm.entrypoints.openai.api_server`, `python benchmark_serving.py`) by the rules of vLLM's
+/// parser: underscores for dashes, `--flag=value`, `--no-flag`, unique beginnings, `-tp 4`, `-O3`,
 /// `--flag.key value` of flags in JSON, `--config FILE` in YAML. Throws ConfigError with every
 /// unknown flag and missing value, under the name `what`.
 [[nodiscard]] CommandLine parse_command(std::span<const std::string> words,

@@ -28,8 +28,8 @@ struct FromVllm {
 /// The scenario of a `vllm serve` command, with the traffic of a `vllm bench serve` command, or of
 /// that tool's defaults without one. Every flag is modelled, without effect or named; README.md has
 /// them all. Defaults are those of the engine's preset. Throws ConfigError with every unknown flag,
-/// value that cannot be meant, and mistake of the scenario itself. Reads the files that the commands
-/// name, and nothing else.
+/// value that cannot be meant, and mistake of the scenario itself. Reads the files that the
+/// commands name, and nothing else.
 [[nodiscard]] FromVllm from_vllm(std::span<const std::string> serve,
                                  std::span<const std::string> bench,
                                  const FromVllmOptions& options);

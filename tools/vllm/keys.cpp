@@ -94,10 +94,9 @@ std::string Keys::yaml(const std::string& title) const {
     for (std::size_t level = open.size(); level > 0; --level) {
       std::string prefix;
       for (std::size_t k = 0; k < level; ++k) prefix += open[k] + '.';
-      const auto next = std::find_if(sorted.begin() + static_cast<std::ptrdiff_t>(i) + 1,
-                                     sorted.end(), [&](const Entry& e) {
-                                       return e.path.starts_with(prefix);
-                                     });
+      const auto next =
+          std::find_if(sorted.begin() + static_cast<std::ptrdiff_t>(i) + 1, sorted.end(),
+                       [&](const Entry& e) { return e.path.starts_with(prefix); });
       if (next == sorted.end()) continue;
       std::rotate(sorted.begin() + static_cast<std::ptrdiff_t>(i) + 1, next, next + 1);
       break;

@@ -9,10 +9,10 @@ namespace tokenline::vllm {
 
 /// What a model of vLLM's command line is here.
 struct NamedModel {
-  std::string model;          ///< A name of `tokenline list models`, or a config.json.
-  std::string quantization;   ///< For engine.quantization, where the name says one; else empty.
-  std::string unmodelled;     ///< A quantisation of the name that nothing here prices; else empty.
-  std::int64_t positions = 0; ///< Where the checkpoint has fewer than the preset; else 0.
+  std::string model;           ///< A name of `tokenline list models`, or a config.json.
+  std::string quantization;    ///< For engine.quantization, where the name says one; else empty.
+  std::string unmodelled;      ///< A quantisation of the name that nothing here prices; else empty.
+  std::int64_t positions = 0;  ///< Where the checkpoint has fewer than the preset; else 0.
 };
 
 /// The built-in model that a Hugging Face name, its last part or a folder of a model means, or the

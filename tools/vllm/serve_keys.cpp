@@ -22,14 +22,34 @@ constexpr std::int64_t preset_tokens = 8192;
 constexpr std::int64_t preset_sequences = 1024;
 
 /// Methods of vLLM that nothing here prices.
-constexpr std::array<std::string_view, 28> other_quantizations{
-    "awq",          "auto_awq",     "awq_marlin",   "gptq",
-    "auto_gptq",    "gptq_marlin",  "gptq_marlin_24", "marlin",
-    "bitsandbytes", "bitblas",      "gguf",         "modelopt_fp4",
-    "modelopt_mxfp8", "modelopt_mixed", "fp_quant", "humming",
-    "experts_int8", "quark",        "moe_wna16",    "torchao",
-    "inc",          "online",       "ipex",         "rtn",
-    "mxfp8",        "petit_nvfp4",  "int8_per_channel_weight_only", "nvfp4_per_token"};
+constexpr std::array<std::string_view, 28> other_quantizations{"awq",
+                                                               "auto_awq",
+                                                               "awq_marlin",
+                                                               "gptq",
+                                                               "auto_gptq",
+                                                               "gptq_marlin",
+                                                               "gptq_marlin_24",
+                                                               "marlin",
+                                                               "bitsandbytes",
+                                                               "bitblas",
+                                                               "gguf",
+                                                               "modelopt_fp4",
+                                                               "modelopt_mxfp8",
+                                                               "modelopt_mixed",
+                                                               "fp_quant",
+                                                               "humming",
+                                                               "experts_int8",
+                                                               "quark",
+                                                               "moe_wna16",
+                                                               "torchao",
+                                                               "inc",
+                                                               "online",
+                                                               "ipex",
+                                                               "rtn",
+                                                               "mxfp8",
+                                                               "petit_nvfp4",
+                                                               "int8_per_channel_weight_only",
+                                                               "nvfp4_per_token"};
 
 std::string quantization_hint(const std::string& method) {
   std::vector<std::string> known{"fp8", "fp8_per_block", "mxfp4", "compressed-tensors"};
@@ -128,8 +148,7 @@ class Server {
     const std::string model =
         config::is_file_name(found->model) ? named_from(options_, found->model) : found->model;
     keys_.set("model", config::emit_scalar(model, false), text);
-    if (!found->quantization.empty())
-      keys_.set("engine.quantization", found->quantization, text);
+    if (!found->quantization.empty()) keys_.set("engine.quantization", found->quantization, text);
     if (!found->unmodelled.empty())
       keys_.unmodelled(name, fmt::format("quantisation {} is priced at 16 bit", found->unmodelled));
     if (found->positions > 0) {
@@ -188,8 +207,8 @@ class Server {
     const auto sequences = integer("max-num-seqs", 1);
     const auto tokens = integer("max-num-batched-tokens", 1);
     if (sequences) set("engine.max_num_seqs", std::to_string(*sequences), "max-num-seqs");
-    if (tokens) set("engine.max_num_batched_tokens", std::to_string(*tokens),
-                    "max-num-batched-tokens");
+    if (tokens)
+      set("engine.max_num_batched_tokens", std::to_string(*tokens), "max-num-batched-tokens");
     bool chunked = true;
     if (const Given* given = find("enable-chunked-prefill")) {
       chunked = given->on;
@@ -210,7 +229,8 @@ class Server {
     const Given* given = find("max-model-len");
     if (given == nullptr) return;
     if (is_any(given->values.front(), {"auto", "-1"})) {
-      keys_.unmodelled(given->text, "what fits the memory is not looked for; the model's positions");
+      keys_.unmodelled(given->text,
+                       "what fits the memory is not looked for; the model's positions");
       return;
     }
     const auto length = integer("max-model-len", 2);
@@ -238,10 +258,11 @@ class Server {
     if (sequences && tokens) return;
     const auto gpu = options_.gpu;
     if (!is_any(gpu, {"h100_sxm", "h100_pcie", "h200_sxm", "b200", "rtx_pro_6000"}))
-      keys_.note(fmt::format(
-          "limits not given are those of the preset, {} sequences and {} tokens; on this GPU vLLM's "
-          "own are 256 and 2048",
-          preset_sequences, preset_tokens));
+      keys_.note(
+          fmt::format("limits not given are those of the preset, {} sequences and {} tokens; on "
+                      "this GPU vLLM's "
+                      "own are 256 and 2048",
+                      preset_sequences, preset_tokens));
   }
 
   void read_memory() {
@@ -294,7 +315,8 @@ class Server {
     const Given* given = find("quantization");
     if (given == nullptr) return;
     const std::string& method = given->values.front();
-    if (is_any(method, {"fp8", "fbgemm_fp8", "ptpc_fp8", "modelopt", "fp8_per_tensor", "fp8_per_channel"}))
+    if (is_any(method,
+               {"fp8", "fbgemm_fp8", "ptpc_fp8", "modelopt", "fp8_per_tensor", "fp8_per_channel"}))
       set_fp8();
     else if (is_any(method, {"fp8_per_block", "deepseek_v4_fp8"}))
       set("engine.quantization", "fp8_block", "quantization");
@@ -337,7 +359,8 @@ class Server {
     if (const Given* eager = find("enforce-eager"); eager != nullptr && eager->on) {
       largest = 0;
       from = eager->text;
-      keys_.unmodelled(eager->text, "decode steps run as CUDA graphs here; steps with prompts do not");
+      keys_.unmodelled(eager->text,
+                       "decode steps run as CUDA graphs here; steps with prompts do not");
     }
     if (largest) keys_.set("engine.cuda_graph_max_tokens", std::to_string(*largest), from);
   }
@@ -411,9 +434,9 @@ class Server {
     if (method == "draft_model") set_draft(draft, from);
     accept(config, from);
     for (const auto& [key, value] : config.items())
-      if (!is_any(key, {"method", "model", "num_speculative_tokens", "prompt_lookup_max",
-                        "prompt_lookup_min", "rejection_sample_method",
-                        "synthetic_acceptance_rates"}))
+      if (!is_any(key,
+                  {"method", "model", "num_speculative_tokens", "prompt_lookup_max",
+                   "prompt_lookup_min", "rejection_sample_method", "synthetic_acceptance_rates"}))
         keys_.unmodelled(fmt::format("--speculative-config {}: {}", key, value.dump()), "");
   }
 
@@ -472,10 +495,10 @@ class Server {
     if (!needs_network_ || override_of("cluster.network") || override_of("cluster.network.node"))
       return;
     const std::string& gpu = options_.gpu;
-    const std::string node = gpu.starts_with("a100_sxm")                ? "hgx_a100"
-                             : is_any(gpu, {"h100_sxm", "h200_sxm"})    ? "hgx_h100"
+    const std::string node = gpu.starts_with("a100_sxm")                  ? "hgx_a100"
+                             : is_any(gpu, {"h100_sxm", "h200_sxm"})      ? "hgx_h100"
                              : is_any(gpu, {"h100_pcie", "rtx_pro_6000"}) ? "pcie_gen5"
-                                                                         : "pcie_gen4";
+                                                                          : "pcie_gen4";
     keys_.set("cluster.network.node", node, "the usual node of " + gpu);
   }
 

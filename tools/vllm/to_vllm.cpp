@@ -69,7 +69,9 @@ void flatten(const Node& node, const std::string& path, std::map<std::string, st
 /// Whether two values are the same text or the same amount.
 bool same_amount(const std::string& a, const std::string& b) {
   if (a == b) return true;
-  const auto equal = [](const auto& x, const auto& y) { return x && y && x->value() == y->value(); };
+  const auto equal = [](const auto& x, const auto& y) {
+    return x && y && x->value() == y->value();
+  };
   const auto x = config::parse_real(a);
   const auto y = config::parse_real(b);
   return (x.ok() && y.ok() && x.value == y.value) ||
@@ -168,8 +170,7 @@ class Writer {
     toggle("enable-prefix-caching", engine.enable_prefix_caching);
     if (engine.kv_element == 1) flag("kv-cache-dtype", "fp8");
     if (engine.quantization == models::Precision::fp8) flag("quantization", "fp8");
-    if (engine.quantization == models::Precision::fp8_block)
-      flag("quantization", "fp8_per_block");
+    if (engine.quantization == models::Precision::fp8_block) flag("quantization", "fp8_per_block");
     if (engine.quantization == models::Precision::mxfp4) flag("quantization", "mxfp4");
     if (engine.offload_host > Bytes())
       flag("kv-offloading-size", fmt::format("{}", engine.offload_host.value() / 1073741824.0));
@@ -294,7 +295,8 @@ std::map<std::string, std::string> flattened(const Node& root, bool rename) {
   const std::string prefix = "traffic." + traffic->entries.front().key + '.';
   std::map<std::string, std::string> renamed;
   for (const auto& [path, value] : all)
-    renamed[path.starts_with(prefix) ? "traffic.bench." + path.substr(prefix.size()) : path] = value;
+    renamed[path.starts_with(prefix) ? "traffic.bench." + path.substr(prefix.size()) : path] =
+        value;
   return renamed;
 }
 
@@ -343,8 +345,7 @@ Commands to_vllm(const Scenario& scenario) {
   const auto ours = flattened(scenario.resolved, true);
   std::vector<Unsaid> differences;
   try {
-    if (!commands.bench.empty())
-      compare(ours, flattened(again(commands.bench), true), differences);
+    if (!commands.bench.empty()) compare(ours, flattened(again(commands.bench), true), differences);
     const bool traffic_lost =
         commands.bench.empty() ||
         std::ranges::any_of(differences, [](const Unsaid& u) { return of_traffic(u.path); });
@@ -352,8 +353,8 @@ Commands to_vllm(const Scenario& scenario) {
       commands.bench.clear();
       differences.clear();
       // Some traffic, which any server of these limits takes.
-      const std::vector<std::string> least{"vllm",        "bench", "serve", "--num-prompts", "1",
-                                           "--input-len", "1",     "--output-len", "1"};
+      const std::vector<std::string> least{
+          "vllm", "bench", "serve", "--num-prompts", "1", "--input-len", "1", "--output-len", "1"};
       compare(ours, flattened(again(least), true), differences);
       std::erase_if(differences, [](const Unsaid& u) { return of_traffic(u.path); });
       differences.push_back({"traffic", "of the scenario", "no `vllm bench serve`"});

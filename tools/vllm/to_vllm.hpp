@@ -10,9 +10,9 @@ namespace tokenline::vllm {
 
 /// What a scenario says and no flag of vLLM does.
 struct Unsaid {
-  std::string path;    ///< The key, "cluster.router".
-  std::string value;   ///< As the scenario has it, "least_kv"; "absent" where it lacks the key.
-  std::string meant;   ///< What the commands give it instead.
+  std::string path;   ///< The key, "cluster.router".
+  std::string value;  ///< As the scenario has it, "least_kv"; "absent" where it lacks the key.
+  std::string meant;  ///< What the commands give it instead.
 };
 
 /// Command lines of vLLM that stand for a scenario.

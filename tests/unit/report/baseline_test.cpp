@@ -84,7 +84,8 @@ TEST_CASE("more answers are better, more failures worse", "[report][baseline]") 
   const BaselineComparison fewer = held(chat(ms(100), 4, 1), chat(ms(100), 4));
   CHECK(verdict(fewer, "chat.failed") == Moved::worse);
   CHECK_FALSE(fewer.passed());
-  CHECK(held(chat(ms(100), 4, 1), chat(ms(100), 4), {"99%", "failed=1", "lost_oom=1", "retries=2"}).passed());
+  CHECK(held(chat(ms(100), 4, 1), chat(ms(100), 4), {"99%", "failed=1", "lost_oom=1", "retries=2"})
+            .passed());
 }
 
 TEST_CASE("what is better passes unless that is asked to fail", "[report][baseline]") {

@@ -53,10 +53,11 @@ TEST_CASE("flags are read by the rules of vLLM's parser", "[vllm]") {
   CHECK(parsed("--enable-prefix-caching").find("enable-prefix-caching")->on);
   CHECK_FALSE(parsed("--no-enable-prefix-caching").find("enable-prefix-caching")->on);
   CHECK_FALSE(parsed("--disable-prefix-caching").find("enable-prefix-caching")->on);
-  CHECK(parsed("--cudagraph-capture-sizes 1 2 4 --port 1").find("cudagraph-capture-sizes")->values ==
-        Words{"1", "2", "4"});
-  CHECK(first("--speculative-config.method ngram --speculative_config.a.b 3", "speculative-config") ==
-        R"({"method":"ngram","a":{"b":3}})");
+  CHECK(
+      parsed("--cudagraph-capture-sizes 1 2 4 --port 1").find("cudagraph-capture-sizes")->values ==
+      Words{"1", "2", "4"});
+  CHECK(first("--speculative-config.method ngram --speculative_config.a.b 3",
+              "speculative-config") == R"({"method":"ngram","a":{"b":3}})");
   CHECK(first("--compilation-config.cudagraph_capture_sizes+ 4", "compilation-config") ==
         R"({"cudagraph_capture_sizes":[4]})");
 }

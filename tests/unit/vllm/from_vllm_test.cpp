@@ -60,49 +60,93 @@ struct Command {
 TEST_CASE("published commands give their scenario", "[vllm]") {
   // Of vLLM's documentation (serving, parallelism and scaling, benchmark CLI, features, recipes).
   const std::vector<Command> commands{
-      {"vllm serve meta-llama/Meta-Llama-3-8B-Instruct --dtype auto --api-key token-abc123", "",
-       "h100_sxm", {}, {{"model", "llama-3.1-8b"}, {"engine.max_model_len", "8192"}}, {}},
-      {"vllm serve facebook/opt-13b --tensor-parallel-size 4", "", "a100_sxm_80gb", {},
-       {{"model", "opt-13b"}, {"cluster.tensor_parallel_size", "4"}}, {}},
+      {"vllm serve meta-llama/Meta-Llama-3-8B-Instruct --dtype auto --api-key token-abc123",
+       "",
+       "h100_sxm",
+       {},
+       {{"model", "llama-3.1-8b"}, {"engine.max_model_len", "8192"}},
+       {}},
+      {"vllm serve facebook/opt-13b --tensor-parallel-size 4",
+       "",
+       "a100_sxm_80gb",
+       {},
+       {{"model", "opt-13b"}, {"cluster.tensor_parallel_size", "4"}},
+       {}},
       {"vllm serve deepseek-ai/DeepSeek-V3-0324 --tensor-parallel-size 1 --data-parallel-size 8 "
        "--enable-expert-parallel",
-       "", "h200_sxm", {},
+       "",
+       "h200_sxm",
+       {},
        {{"cluster.attention_data_parallel_size", "8"},
         {"cluster.expert_parallel_size", "8"},
         {"cluster.replicas", "1"}},
        {}},
-      {"vllm serve openai/gpt-oss-120b --tensor-parallel-size 2 --async-scheduling", "",
-       "h100_sxm", {}, {{"model", "gpt-oss-120b"}, {"engine.preset", "vllm-v1-async"}}, {}},
-      {"vllm serve Qwen/Qwen3-30B-A3B --enable-reasoning --reasoning-parser deepseek_r1", "",
-       "h100_sxm", {}, {{"model", "qwen3-30b-a3b"}}, {}},
+      {"vllm serve openai/gpt-oss-120b --tensor-parallel-size 2 --async-scheduling",
+       "",
+       "h100_sxm",
+       {},
+       {{"model", "gpt-oss-120b"}, {"engine.preset", "vllm-v1-async"}},
+       {}},
+      {"vllm serve Qwen/Qwen3-30B-A3B --enable-reasoning --reasoning-parser deepseek_r1",
+       "",
+       "h100_sxm",
+       {},
+       {{"model", "qwen3-30b-a3b"}},
+       {}},
       {"vllm serve Qwen/Qwen3-235B-A22B-FP8 -tp 4 --enable-auto-tool-choice --tool-call-parser "
        "hermes",
-       "", "h100_sxm", {}, {{"model", "qwen3-235b-a22b-fp8"}}, {}},
-      {"vllm serve meta-llama/Llama-3.3-70B-Instruct -tp 8 -pp 2", "", "h100_sxm",
+       "",
+       "h100_sxm",
+       {},
+       {{"model", "qwen3-235b-a22b-fp8"}},
+       {}},
+      {"vllm serve meta-llama/Llama-3.3-70B-Instruct -tp 8 -pp 2",
+       "",
+       "h100_sxm",
        {"cluster.network.fabric=infiniband_ndr"},
-       {{"cluster.pipeline_parallel_size", "2"}, {"cluster.network.node", "hgx_h100"}}, {}},
-      {"vllm serve RedHatAI/Meta-Llama-3.1-8B-Instruct-FP8 --kv-cache-dtype fp8", "", "h100_sxm",
-       {}, {{"engine.quantization", "fp8"}, {"engine.kv_cache_dtype", "fp8"}}, {}},
+       {{"cluster.pipeline_parallel_size", "2"}, {"cluster.network.node", "hgx_h100"}},
+       {}},
+      {"vllm serve RedHatAI/Meta-Llama-3.1-8B-Instruct-FP8 --kv-cache-dtype fp8",
+       "",
+       "h100_sxm",
+       {},
+       {{"engine.quantization", "fp8"}, {"engine.kv_cache_dtype", "fp8"}},
+       {}},
       {"vllm serve hugging-quants/Meta-Llama-3.1-70B-Instruct-AWQ-INT4 -tp 4 --quantization "
        "awq_marlin",
-       "", "h100_sxm", {}, {{"model", "llama-3.1-70b"}},
+       "",
+       "h100_sxm",
+       {},
+       {{"model", "llama-3.1-70b"}},
        {"hugging-quants/Meta-Llama-3.1-70B-Instruct-AWQ-INT4: ", "--quantization awq_marlin"}},
       {"vllm serve meta-llama/Llama-3.1-8B-Instruct --speculative-config '{\"method\": \"ngram\", "
        "\"num_speculative_tokens\": 5, \"prompt_lookup_max\": 4}'",
-       "", "h100_sxm", {"speculation.acceptance=0.5"},
-       {{"speculation.method", "ngram"}, {"speculation.num_speculative_tokens", "5"}}, {}},
+       "",
+       "h100_sxm",
+       {"speculation.acceptance=0.5"},
+       {{"speculation.method", "ngram"}, {"speculation.num_speculative_tokens", "5"}},
+       {}},
       {"vllm serve meta-llama/Meta-Llama-3-8B-Instruct --speculative-config.model "
        "yuhuili/EAGLE-LLaMA3-Instruct-8B --speculative-config.num_speculative_tokens 2",
-       "", "h100_sxm", {}, {{"speculation", "absent"}}, {"--speculative-config"}},
+       "",
+       "h100_sxm",
+       {},
+       {{"speculation", "absent"}},
+       {"--speculative-config"}},
       {"vllm serve meta-llama/Llama-3.1-8B-Instruct --kv-transfer-config "
        "'{\"kv_connector\":\"LMCacheConnectorV1\",\"kv_role\":\"kv_both\"}'",
-       "", "h100_sxm", {}, {}, {"--kv-transfer-config"}},
+       "",
+       "h100_sxm",
+       {},
+       {},
+       {"--kv-transfer-config"}},
       {"VLLM_USE_V1=1 vllm serve meta-llama/Llama-3.1-8B-Instruct --disable-log-requests "
        "--no-enable-prefix-caching --swap-space 16",
        "vllm bench serve --backend vllm --model meta-llama/Llama-3.1-8B-Instruct --dataset-name "
        "random --random-input-len 2000 --random-output-len 200 --request-rate 10 --num-prompts 100 "
        "--percentile-metrics ttft,tpot,itl,e2el",
-       "h100_sxm", {},
+       "h100_sxm",
+       {},
        {{"engine.enable_prefix_caching", "false"},
         {"traffic.bench.prompt_tokens", "2000"},
         {"traffic.bench.output_tokens", "200"},
@@ -113,7 +157,8 @@ TEST_CASE("published commands give their scenario", "[vllm]") {
        "--max-model-len 4k --max-num-seqs 64 --max-num-batched-tokens 4K",
        "python3 benchmarks/benchmark_serving.py --backend vllm --dataset-name random --num-prompts "
        "32 --max-concurrency 4 --goodput ttft:3000 tpot:100",
-       "h100_sxm", {},
+       "h100_sxm",
+       {},
        {{"engine.max_model_len", "4000"},
         {"engine.max_num_batched_tokens", "4096"},
         {"traffic.bench.arrival.max_concurrency", "4"},
@@ -144,14 +189,28 @@ TEST_CASE("every modelled flag of a server changes the scenario", "[vllm]") {
             .resolved);
   };
   const std::string plain = resolved("");
-  for (const char* flags :
-       {"-tp 2", "-pp 2", "-dp 2", "-pcp 2", "--max-model-len 4096", "--max-num-seqs 8",
-        "--max-num-batched-tokens 4096", "--gpu-memory-utilization 0.8", "--block-size 32",
-        "--no-enable-prefix-caching", "--num-gpu-blocks-override 9000", "--kv-cache-dtype fp8",
-        "-q fp8", "--scheduling-policy priority", "--no-enable-chunked-prefill",
-        "--async-scheduling", "--watermark 0.01", "--enforce-eager",
-        "--cudagraph-capture-sizes 1 2 64", "--max-cudagraph-capture-size 256",
-        "--cuda-graph-sizes 128", "-cc '{\"cudagraph_mode\": \"FULL_DECODE_ONLY\"}'"}) {
+  for (const char* flags : {"-tp 2",
+                            "-pp 2",
+                            "-dp 2",
+                            "-pcp 2",
+                            "--max-model-len 4096",
+                            "--max-num-seqs 8",
+                            "--max-num-batched-tokens 4096",
+                            "--gpu-memory-utilization 0.8",
+                            "--block-size 32",
+                            "--no-enable-prefix-caching",
+                            "--num-gpu-blocks-override 9000",
+                            "--kv-cache-dtype fp8",
+                            "-q fp8",
+                            "--scheduling-policy priority",
+                            "--no-enable-chunked-prefill",
+                            "--async-scheduling",
+                            "--watermark 0.01",
+                            "--enforce-eager",
+                            "--cudagraph-capture-sizes 1 2 64",
+                            "--max-cudagraph-capture-size 256",
+                            "--cuda-graph-sizes 128",
+                            "-cc '{\"cudagraph_mode\": \"FULL_DECODE_ONLY\"}'"}) {
     INFO(flags);
     CHECK(resolved(flags) != plain);
   }
@@ -197,8 +256,10 @@ TEST_CASE("every modelled flag of the benchmark changes the scenario", "[vllm]")
 
 TEST_CASE("random lengths are drawn from the range of the benchmark", "[vllm]") {
   // floor(1000 * 0.75) = 750, ceil(1000 * 1.25) = 1250; floor(7 * 0.75) = 5, ceil(7 * 1.25) = 9.
-  const std::string yaml = made(llama, bench + "--random-input-len 1000 --random-output-len 7 "
-                                              "--random-range-ratio 0.25").yaml;
+  const std::string yaml = made(llama, bench +
+                                           "--random-input-len 1000 --random-output-len 7 "
+                                           "--random-range-ratio 0.25")
+                               .yaml;
   CHECK(value(yaml, "traffic.bench.prompt_tokens.min") == "750");
   CHECK(value(yaml, "traffic.bench.prompt_tokens.max") == "1250");
   CHECK(value(yaml, "traffic.bench.output_tokens.min") == "5");
@@ -210,14 +271,16 @@ TEST_CASE("a ramp-up holds all its requests in the time that they take on averag
   for (const std::string strategy : {"linear", "exponential"}) {
     const Scenario scenario = parse_scenario(
         "s.yaml", made(llama, bench + "--num-prompts 1000 --ramp-up-strategy " + strategy +
-                                  " --ramp-up-start-rps 2 --ramp-up-end-rps 50").yaml);
-    const config::Node* rate = scenario.resolved.find("traffic")->find("bench")->find("arrival")->find("rate");
+                                  " --ramp-up-start-rps 2 --ramp-up-end-rps 50")
+                      .yaml);
+    const config::Node* rate =
+        scenario.resolved.find("traffic")->find("bench")->find("arrival")->find("rate");
     REQUIRE(rate != nullptr);
     double expected = 0.0;
     for (int i = 0; i < 1000; ++i) {
       const double progress = i / 999.0;
-      expected += 1.0 / (strategy == "linear" ? 2.0 + 48.0 * progress
-                                              : 2.0 * std::pow(25.0, progress));
+      expected +=
+          1.0 / (strategy == "linear" ? 2.0 + 48.0 * progress : 2.0 * std::pow(25.0, progress));
     }
     double requests = 0.0;
     double time = 0.0;
@@ -248,7 +311,8 @@ TEST_CASE("synthetic acceptance becomes that of each position", "[vllm]") {
   const Scenario scenario = parse_scenario(
       "s.yaml", made(llama + "--speculative-config '{\"method\": \"ngram\", "
                              "\"num_speculative_tokens\": 2, \"rejection_sample_method\": "
-                             "\"synthetic\", \"synthetic_acceptance_rates\": [0.8, 0.4]}'").yaml);
+                             "\"synthetic\", \"synthetic_acceptance_rates\": [0.8, 0.4]}'")
+                    .yaml);
   // The second is accepted in 0.4 / 0.8 of the cases in which the first is.
   CHECK(scenario.speculation->acceptance.front() == std::vector<double>{0.8, 0.5});
 }
@@ -279,8 +343,9 @@ TEST_CASE("unknown flags, values and models are mistakes, all at once and with a
 
 TEST_CASE("flags without effect and unmodelled ones at their usual value are not named as lost",
           "[vllm]") {
-  const FromVllm result = made(llama + "--host 0.0.0.0 --port 8000 --api-key secret "
-                                       "--served-model-name a b --cpu-offload-gb 0 --seed 3");
+  const FromVllm result = made(llama +
+                               "--host 0.0.0.0 --port 8000 --api-key secret "
+                               "--served-model-name a b --cpu-offload-gb 0 --seed 3");
   CHECK(result.unmodelled.empty());
   CHECK_THAT(result.yaml, Contains("without effect here, of vllm serve: --host, --port"));
   CHECK(result.yaml.find("secret") == std::string::npos);
@@ -293,9 +358,9 @@ TEST_CASE("data files are named from where the scenario will stand", "[vllm]") {
                      "5,GPT-4,472,18,490,Conversation log\n");
   const FromVllmOptions options{.file = folder / "scenario.yaml"};
   const std::string path = folder / "burst.csv";
-  const FromVllm result = from_vllm(
-      split_shell(llama), split_shell(bench + "--dataset-name burstgpt --dataset-path " + path),
-      options);
+  const FromVllm result =
+      from_vllm(split_shell(llama),
+                split_shell(bench + "--dataset-name burstgpt --dataset-path " + path), options);
   const Scenario scenario = parse_scenario(folder / "scenario.yaml", result.yaml);
   CHECK(scenario.traffic.longest.front().prompt_tokens == 472);
 }

@@ -21,22 +21,22 @@ class FlagSets {
     const std::string model =
         one({"meta-llama/Llama-3.1-8B-Instruct", "Qwen/Qwen3-8B", "Qwen/Qwen3-32B-FP8"});
     std::string line = "vllm serve " + model;
-    for (const std::vector<std::string>& choices : std::vector<std::vector<std::string>>{
-             {"", " -tp 2", " --tensor-parallel-size=4"},
-             {"", " -pp 2"},
-             {"", " --data-parallel-size 2"},
-             {"", " --max-model-len 16k", " --max-model-len 8K"},
-             {"", " --max-num-seqs 64", " --max-num-seqs 300"},
-             {"", " --max-num-batched-tokens 2048"},
-             {"", " --gpu-memory-utilization 0.85"},
-             {"", " --block-size 32"},
-             {"", " --no-enable-prefix-caching"},
-             {"", " --async-scheduling"},
-             {"", " --kv-cache-dtype fp8_e4m3"},
-             {"", " --scheduling-policy priority"},
-             {"", " --watermark 0.02"},
-             {"", " --max-cudagraph-capture-size 256"},
-             {"", " --kv-offloading-size 20"}})
+    for (const std::vector<std::string>& choices :
+         std::vector<std::vector<std::string>>{{"", " -tp 2", " --tensor-parallel-size=4"},
+                                               {"", " -pp 2"},
+                                               {"", " --data-parallel-size 2"},
+                                               {"", " --max-model-len 16k", " --max-model-len 8K"},
+                                               {"", " --max-num-seqs 64", " --max-num-seqs 300"},
+                                               {"", " --max-num-batched-tokens 2048"},
+                                               {"", " --gpu-memory-utilization 0.85"},
+                                               {"", " --block-size 32"},
+                                               {"", " --no-enable-prefix-caching"},
+                                               {"", " --async-scheduling"},
+                                               {"", " --kv-cache-dtype fp8_e4m3"},
+                                               {"", " --scheduling-policy priority"},
+                                               {"", " --watermark 0.02"},
+                                               {"", " --max-cudagraph-capture-size 256"},
+                                               {"", " --kv-offloading-size 20"}})
       line += one(choices);
     return line;
   }
@@ -123,14 +123,15 @@ TEST_CASE("keys that no flag says are named", "[vllm]") {
         std::vector<std::string>{"measure.from"});
   const auto engine = paths(to_vllm(small("engine: {host_overhead_per_step: 2 ms}\n")));
   CHECK(engine == std::vector<std::string>{"engine.host_overhead_per_step"});
-  const Commands drafts = to_vllm(small(
-      "speculation: {method: ngram, num_speculative_tokens: 3, acceptance: 0.7}\n"));
+  const Commands drafts =
+      to_vllm(small("speculation: {method: ngram, num_speculative_tokens: 3, acceptance: 0.7}\n"));
   CHECK(paths(drafts) == std::vector<std::string>{"speculation.acceptance"});
   CHECK_THAT(shell_line(drafts.serve),
              Contains(R"('{"method":"ngram","num_speculative_tokens":3}')"));
-  const Commands others = to_vllm(small("  other:\n    arrival: {process: poisson, rate: 5/s}\n"
-                                        "    num_prompts: 4\n    prompt_tokens: 10\n"
-                                        "    output_tokens: 20\n"));
+  const Commands others =
+      to_vllm(small("  other:\n    arrival: {process: poisson, rate: 5/s}\n"
+                    "    num_prompts: 4\n    prompt_tokens: 10\n"
+                    "    output_tokens: 20\n"));
   CHECK(others.bench.empty());
   CHECK(paths(others) == std::vector<std::string>{"traffic"});
 }
