@@ -88,8 +88,8 @@ FromVllm from_vllm(std::span<const std::string> serve, std::span<const std::stri
   Keys keys;
   keys.set("cluster.gpu", config::emit_scalar(options.gpu, false), "--gpu");
   if (bench.empty()) keys.note("traffic: the defaults of `vllm bench serve`");
-  serve_keys(server, options, keys);
   bench_keys(client, options, keys);
+  serve_keys(server, options, keys);
   note_flags(server, "vllm serve", keys);
   if (!bench.empty()) note_flags(client, "vllm bench serve", keys);
   for (const std::string& assignment : options.overrides) {

@@ -34,7 +34,7 @@ struct FromVllm {
                                  std::span<const std::string> bench,
                                  const FromVllmOptions& options);
 
-/// The keys of a server.
+/// The keys of a server, beside those of its traffic, which `keys` has.
 void serve_keys(const CommandLine& line, const FromVllmOptions& options, Keys& keys);
 /// The keys of the traffic.
 void bench_keys(const CommandLine& line, const FromVllmOptions& options, Keys& keys);

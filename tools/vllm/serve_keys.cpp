@@ -274,10 +274,23 @@ class Server {
       set("engine.num_gpu_blocks_override", std::to_string(*blocks), "num-gpu-blocks-override");
     if (const Given* given = find("enable-prefix-caching"))
       set("engine.enable_prefix_caching", given->on ? "true" : "false", "enable-prefix-caching");
-    if (const auto host = real("kv-offloading-size")) {
+    const auto host = real("kv-offloading-size");
+    if (host && *host > 0.0 && !finds_again()) {
+      keys_.note(find("kv-offloading-size")->text +
+                 ": no requests of this traffic begin alike, or none would find it");
+    } else if (host && *host > 0.0) {
       set("engine.kv_offload.host", fmt::format("{} GiB", *host), "kv-offloading-size");
       needs_network_ = true;
     }
+  }
+
+  /// Whether requests may begin alike, and the cache is there that tiers stand behind.
+  [[nodiscard]] bool finds_again() const {
+    const bool alike = keys_.value("traffic.bench.shared_prefix") ||
+                       std::ranges::any_of(options_.overrides, [](const std::string& o) {
+                         return o.starts_with("traffic.");
+                       });
+    return alike && keys_.value("engine.enable_prefix_caching") != "false";
   }
 
   void read_precision() {

@@ -83,3 +83,18 @@ TEST_CASE("a baseline is not overwritten, and options that lead nowhere are refu
   refuses("--baseline base --tolerance 5", "no tolerance");
   refuses("--junit j.xml --report j.xml", "two results would go to one file");
 }
+
+TEST_CASE("the commands of the README for CI are those of the tool", "[cli][gates]") {
+  const Gated folder;
+  const std::string readme = config::read_file(TOKENLINE_SOURCE_DIR "/sim/report/README.md");
+  const std::string gates = readme.substr(readme.find("## Gates"));
+  (void)folder.write("scenario.yaml", std::string(report::small_scenario));
+  const auto command = [&](const std::string& begin) {
+    const auto at = gates.find(begin);
+    REQUIRE(at != std::string::npos);
+    return gates.substr(at + 10, gates.find_first_of("`\n", at) - at - 10);
+  };
+  CHECK(execute(folder, command("tokenline run scenario.yaml --out")).exit_code == 0);
+  CHECK(execute(folder, command("tokenline run scenario.yaml --baseline")).exit_code == 0);
+  CHECK(config::read_file(folder / "junit.xml").starts_with("<?xml"));
+}

@@ -206,7 +206,10 @@ TEST_CASE("every modelled flag of a server changes the scenario", "[vllm]") {
                             "--no-enable-chunked-prefill",
                             "--async-scheduling",
                             "--watermark 0.01",
+<<<<<<< HEAD
                             "--kv-offloading-size 10",
+=======
+>>>>>>> gates
                             "--enforce-eager",
                             "--cudagraph-capture-sizes 1 2 64",
                             "--max-cudagraph-capture-size 256",
@@ -221,6 +224,9 @@ TEST_CASE("every modelled flag of a server changes the scenario", "[vllm]") {
                  accepted) != plain);
   CHECK(resolved("--nnodes 2 -pp 2", {"cluster.network.fabric=roce_400g"}) !=
         resolved("-pp 2", {"cluster.network.fabric=roce_400g", "cluster.network.node=hgx_h100"}));
+  const std::string alike = bench + "--random-prefix-len 500";
+  CHECK(value(made(llama + "--kv-offloading-size 10", alike).yaml, "engine.kv_offload.host") ==
+        "10 GiB");
   const std::string mixture = "mistralai/Mixtral-8x7B-Instruct-v0.1";
   CHECK(resolved("-tp 4 -ep", {}, mixture) != resolved("-tp 4", {}, mixture));
 }
