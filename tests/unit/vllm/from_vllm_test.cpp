@@ -206,10 +206,6 @@ TEST_CASE("every modelled flag of a server changes the scenario", "[vllm]") {
                             "--no-enable-chunked-prefill",
                             "--async-scheduling",
                             "--watermark 0.01",
-<<<<<<< HEAD
-                            "--kv-offloading-size 10",
-=======
->>>>>>> gates
                             "--enforce-eager",
                             "--cudagraph-capture-sizes 1 2 64",
                             "--max-cudagraph-capture-size 256",
