@@ -104,12 +104,13 @@ std::optional<Arguments> parse(const Usage& usage, const std::vector<std::string
     if (declared->value_name.empty()) values.emplace_back();
   }
   const std::size_t wanted = usage.positional.empty() ? 0 : 1;
+  const bool several = usage.positional.ends_with("…");
   if (free_words.size() < wanted)
     throw UsageError(fmt::format("{} is missing: tokenline {}", usage.positional, usage.synopsis));
-  if (free_words.size() > wanted)
+  if (free_words.size() > wanted && !several)
     throw UsageError(
         fmt::format("unexpected argument '{}': tokenline {}", free_words[wanted], usage.synopsis));
-  if (wanted == 1) arguments.positional_ = free_words.front();
+  arguments.positionals_ = std::move(free_words);
   return arguments;
 }
 

@@ -25,9 +25,11 @@ struct Option {
 
 /// What a command accepts, and its `--help`.
 struct Usage {
-  std::string synopsis;    ///< "run SCENARIO [options]"
-  std::string about;       ///< Paragraphs before the options.
-  std::string positional;  ///< Name of the one argument without a dash; empty when there is none.
+  std::string synopsis;  ///< "run SCENARIO [options]"
+  std::string about;     ///< Paragraphs before the options.
+  /// Name of the one argument without a dash; ends in "…" where there may be several; empty when
+  /// there is none.
+  std::string positional;
   std::vector<Option> options;
   std::string epilogue;  ///< Units, exit codes, examples.
 };
@@ -47,12 +49,13 @@ class Arguments {
   /// The word given, the first of `choices` without one. Throws UsageError for any other.
   [[nodiscard]] std::string word(const std::string& option,
                                  const std::vector<std::string>& choices) const;
-  [[nodiscard]] const std::string& positional() const { return positional_; }
+  [[nodiscard]] const std::string& positional() const { return positionals_.front(); }
+  [[nodiscard]] const std::vector<std::string>& positionals() const { return positionals_; }
 
  private:
   friend std::optional<Arguments> parse(const Usage& usage, const std::vector<std::string>& words);
   std::map<std::string, std::vector<std::string>> values_;
-  std::string positional_;
+  std::vector<std::string> positionals_;
 };
 
 /// Parses the words after the command's name. Empty when they ask for `--help`. Throws UsageError

@@ -38,7 +38,11 @@ struct Command {
 Outcome run_command(const std::vector<std::string>& words);
 Outcome why_command(const std::vector<std::string>& words);
 Outcome compare_command(const std::vector<std::string>& words);
+Outcome sweep_command(const std::vector<std::string>& words);
+Outcome merge_command(const std::vector<std::string>& words);
 Outcome shrink_command(const std::vector<std::string>& words);
+Outcome from_vllm_command(const std::vector<std::string>& words);
+Outcome to_vllm_command(const std::vector<std::string>& words);
 Outcome incident_command(const std::vector<std::string>& words);
 Outcome advise_command(const std::vector<std::string>& words);
 Outcome plan_command(const std::vector<std::string>& words);
