@@ -153,6 +153,7 @@ std::string plan_json(const Result& result) {
   for (const Change& change : result.changes) changes.push_back(change_object(result, change));
   const Json all{{"tokenline", report::version()},
                  {"plan", result.plan.name},
+                 {"description", result.plan.description},
                  {"settings", plan_object(result.plan)},
                  {"winner", winner_object(result)},
                  {"closest", closest_object(result)},
