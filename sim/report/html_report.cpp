@@ -36,7 +36,11 @@ std::string without_markup(std::string_view json) {
 std::string report_page(std::string_view json) {
   std::string scripts;
   for (const auto* name : {"dom", "charts", "parts", "figures", "ledger", "curves", "roofline",
+<<<<<<< HEAD
                            "timeline", "replications", "study", "main"})
+=======
+                           "timeline", "study", "plan", "main"})
+>>>>>>> plan2
     scripts += file(name);
   const std::array<std::pair<std::string_view, std::string>, 3> parts{
       {{"/* style */", std::string(file("style"))},

@@ -49,6 +49,32 @@ variants:
 claims:
   - {{what: more replicas, variant: "{HOSTILE}", metric: all.p99_ttft_ms, at_least: 100000, why: "{HOSTILE}"}}
 """
+PLAN = f"""plan: browser
+description: "{HOSTILE}"
+base: service.yaml
+seeds: 2
+survive: 1
+size_all: true
+slo: [p99_ttft(chat) < 300 ms, p99_tpot(chat) < 20 ms]
+axes:
+  - axis: GPU
+    choices:
+      - {{name: "{HOSTILE}", set: {{cluster.gpu: h100_sxm}}}}
+      - {{name: L40S, set: {{cluster.gpu: l40s}}}}
+      - {{name: A100, set: {{cluster.gpu: a100_sxm_80gb}}}}
+  - {{axis: sequences, key: engine.max_num_seqs, values: [8, 64]}}
+"""
+SERVICE = """scenario: service
+model: llama-3.1-8b
+cluster: {gpu: h100_sxm}
+engine: {preset: vllm-v1, max_model_len: 4096}
+traffic:
+  chat:
+    arrival: {process: poisson, rate: 30/s}
+    stop: 20 s
+    prompt_tokens: {distribution: uniform, min: 100, max: 2000}
+    output_tokens: {distribution: uniform, min: 20, max: 200}
+"""
 
 
 def tokenline(*words):
@@ -67,9 +93,16 @@ class Report(unittest.TestCase):
         tokenline("run", folder / "browser.yaml", "--out", folder / "out", "--report",
                   folder / "run.html", "--set", "engine.block_size=32")
         tokenline("compare", folder / "study.yaml", "--report", folder / "study.html")
+<<<<<<< HEAD
         tokenline("compare", folder / "study.yaml", "--replications", 5, "--report",
                   folder / "seeds.html", "--out", folder / "seeds")
         cls.seeds = json.loads((folder / "seeds/compare.json").read_text())["replications"]
+=======
+        (folder / "service.yaml").write_text(SERVICE)
+        (folder / "plan.yaml").write_text(PLAN)
+        tokenline("plan", folder / "plan.yaml", "--report", folder / "plan.html", "--out",
+                  folder / "planned")
+>>>>>>> plan2
         cls.summary = json.loads((folder / "out/summary.json").read_text())
         cls.browser = chromium.Browser(chromium.find())
 
@@ -144,7 +177,7 @@ class Report(unittest.TestCase):
         self.assertTrue(self.browser.wait(f"{slices} === {before}"))
 
     def test_text_of_the_scenario_is_text(self):
-        for page in ("run", "study"):
+        for page in ("run", "study", "plan"):
             self.open(page)
             self.assertEqual(self.browser.evaluate("document.querySelectorAll('img').length"), 0)
             self.assertEqual(self.browser.evaluate("document.title"), "browser: Tokenline report")
@@ -163,7 +196,11 @@ class Report(unittest.TestCase):
         self.shoot("desktop_dark")
 
     def test_a_phone_never_scrolls_sideways(self):
+<<<<<<< HEAD
         for page in ("run", "study", "seeds"):
+=======
+        for page in ("run", "study", "plan"):
+>>>>>>> plan2
             for width in (320, 360):
                 self.open(page, width=width, height=740, touch=True)
                 self.browser.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
@@ -172,7 +209,7 @@ class Report(unittest.TestCase):
             self.shoot(f"phone_{page}")
 
     def test_the_keyboard_reaches_every_control(self):
-        for page in ("run", "study"):
+        for page in ("run", "study", "plan"):
             self.open(page)
             controls = self.browser.evaluate("""(() => {
                 const all = [...document.querySelectorAll('a, button, select, summary, [tabindex="0"]')]
@@ -206,6 +243,17 @@ class Report(unittest.TestCase):
             self.browser.evaluate(f"document.querySelector('#{section} details').open = true")
             self.assertTrue(self.browser.wait(
                 f"document.querySelectorAll('#{section} details tbody tr').length > 2"), section)
+
+    def test_a_plan_shows_the_cheapest_fleet_and_why_others_are_out(self):
+        self.open("plan")
+        plan = json.loads((self.folder / "planned/plan.json").read_text())
+        cards = " ".join(self.texts(".card"))
+        self.assertIn(plan["winner"]["design"], cards)
+        self.assertIn(f"${plan['winner']['usd_per_hour']:.2f}/h", cards)
+        self.assertEqual(len(self.texts("#designs tr.note")), len(plan["designs"]))
+        self.assertEqual(len(self.texts("#fronts figure")), 2)
+        self.assertEqual(len(self.texts("#knobs tbody tr")), len(plan["changes"]))
+        self.shoot("plan")
 
     def test_a_study_shows_claims_ranks_and_overlays(self):
         self.open("study")

@@ -24,6 +24,7 @@ Usage plan_usage() {
                   {"out", "DIR", "Write plan.json and winner.yaml there.", false},
                   {"export", "FILE", "Write the winner as a scenario that `tokenline run` takes.",
                    false},
+                  {"report", "FILE", "Write everything as one HTML page.", false},
                   {"threads", "N", "Simulations at a time; all processors by default.", false},
                   {"brute-force", "",
                    "Simulate every size of every design with every seed, to check the search.",
@@ -44,8 +45,10 @@ std::vector<std::string> inputs_of(const plan::Plan& plan) {
 }
 
 void write_plan(const plan::Result& result, const std::vector<std::string>& inputs,
-                const std::optional<std::string>& out, const std::optional<std::string>& exported) {
+                const std::optional<std::string>& out, const std::optional<std::string>& exported,
+                const std::optional<std::string>& page) {
   std::vector<report::OutputFile> files;
+  if (page) files.push_back({*page, plan::plan_report(result)});
   if (out) files.push_back({*out + "/plan.json", plan::plan_json(result)});
   if (result.winner) {
     if (out) files.push_back({*out + "/winner.yaml", plan::winner_yaml(result, *out)});
@@ -72,9 +75,11 @@ Outcome plan_command(const std::vector<std::string>& words) {
   const auto exported = arguments->value("export");
   const auto inputs = inputs_of(wanted);
   if (out) report::claim_directory(*out, plan_marker);
-  if (exported) report::refuse_to_overwrite({{*exported}}, inputs);
+  const auto page = arguments->value("report");
+  for (const auto& file : {exported, page})
+    if (file) report::refuse_to_overwrite({{*file}}, inputs);
   const plan::Result result = plan::solve(wanted, effort);
-  write_plan(result, inputs, out, exported);
+  write_plan(result, inputs, out, exported, page);
   Outcome outcome{success,
                   arguments->has("json") ? plan::plan_json(result) : plan::plan_text(result)};
   if (!result.audits_passed)

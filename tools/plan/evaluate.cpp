@@ -25,12 +25,14 @@ std::optional<double> stress_of(const report::Condition& condition, std::optiona
   return std::nullopt;
 }
 
-/// "59 % of it is wait_token_budget".
+/// "59 % of it is wait_token_budget"; of tokens after the first the ledger has only means.
 std::string limit_of(const report::Summary& summary, const std::string& metric) {
   const auto parts = report::ledger_of(summary, metric);
   if (parts.empty()) return {};
-  return fmt::format("{:.0f} % of it is {}", 100.0 * parts.front().fraction,
-                     name(parts.front().part));
+  const std::string_view key = report::key_of(metric);
+  const bool mean = key.ends_with("_tpot_ms") || key.ends_with("_itl_ms");
+  return fmt::format("{}{:.0f} % of it is {}", mean ? "on average " : "",
+                     100.0 * parts.front().fraction, name(parts.front().part));
 }
 
 std::vector<Check> checks_of(const Plan& plan, const report::Summary& summary) {

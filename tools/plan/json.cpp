@@ -3,6 +3,7 @@
 
 #include "sim/report/version.hpp"
 #include "tools/plan/economics.hpp"
+#include "tools/plan/winner.hpp"
 
 namespace tokenline::plan {
 namespace {
@@ -132,6 +133,17 @@ Json closest_object(const Result& result) {
           {"simulation", outcome_object(*near->outcome)}};
 }
 
+Json vllm_object(const Result& result) {
+  if (!result.winner) return nullptr;
+  const vllm::Commands commands = replica_commands(result);
+  Json unsaid = Json::array();
+  for (const vllm::Unsaid& key : commands.unsaid)
+    unsaid.push_back({{"key", key.path}, {"value", key.value}, {"command", key.meant}});
+  return {{"environment", commands.environment},
+          {"serve", commands.serve},
+          {"unsaid", std::move(unsaid)}};
+}
+
 }  // namespace
 
 std::string plan_json(const Result& result) {
@@ -141,6 +153,7 @@ std::string plan_json(const Result& result) {
   for (const Change& change : result.changes) changes.push_back(change_object(result, change));
   const Json all{{"tokenline", report::version()},
                  {"plan", result.plan.name},
+                 {"description", result.plan.description},
                  {"settings", plan_object(result.plan)},
                  {"winner", winner_object(result)},
                  {"closest", closest_object(result)},
@@ -148,6 +161,7 @@ std::string plan_json(const Result& result) {
                  {"cost_latency_front", names_of(result, result.cost_latency_front)},
                  {"throughput_speed_front", names_of(result, result.throughput_speed_front)},
                  {"changes", std::move(changes)},
+                 {"vllm", vllm_object(result)},
                  {"simulations", result.simulations},
                  {"simulated_s", result.simulated_s},
                  {"steps", result.steps},

@@ -1,13 +1,9 @@
 #include "tools/plan/plan.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
-
-#include "sim/report/run_directory.hpp"
 
 namespace tokenline::plan {
 
@@ -42,19 +38,6 @@ const Fleet* Result::winning_fleet() const { return winner ? designs[*winner].pa
 
 double passing_share(std::int64_t seeds, double confidence) {
   return std::pow(1.0 - confidence, 1.0 / static_cast<double>(seeds));
-}
-
-std::string winner_yaml(const Result& result, const std::string& directory) {
-  std::vector<std::string> overrides = result.overrides;
-  std::string asserts;
-  for (const report::Condition& condition : result.plan.slo)
-    asserts += (asserts.empty() ? "" : ", ") + fmt::format("\"{}\"", condition.text);
-  overrides.push_back(fmt::format("assert=[{}]", asserts));
-  overrides.push_back(fmt::format("scenario={}", config::emit_scalar(result.plan.name, true)));
-  overrides.push_back(fmt::format("description={}",
-                                  config::emit_scalar(result.designs[*result.winner].name, true)));
-  const Scenario scenario = load_scenario(result.plan.base, {.overrides = overrides});
-  return config::emit_yaml(report::rebased(scenario, directory.empty() ? "." : directory));
 }
 
 }  // namespace tokenline::plan

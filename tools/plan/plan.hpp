@@ -202,4 +202,7 @@ struct Effort {
 [[nodiscard]] std::string plan_text(const Result& result);
 [[nodiscard]] std::string plan_json(const Result& result);
 
+/// The text of an HTML page that needs no network, with all of plan.json.
+[[nodiscard]] std::string plan_report(const Result& result);
+
 }  // namespace tokenline::plan

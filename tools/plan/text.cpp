@@ -6,6 +6,7 @@
 #include "sim/report/figures.hpp"
 #include "sim/report/text_table.hpp"
 #include "tools/plan/economics.hpp"
+#include "tools/plan/winner.hpp"
 
 namespace tokenline::plan {
 namespace {
@@ -192,7 +193,7 @@ std::string plan_text(const Result& result) {
   std::string text = heading(result) + "\n";
   text += result.winner ? winner_text(result) : nothing_text(result);
   text += "\n" + designs_text(result) + front_text(result);
-  if (result.winner) text += changes_text(result);
+  if (result.winner) text += changes_text(result) + replica_commands_text(result);
   text += fmt::format("\n{} simulations of {} s together\n", result.simulations,
                       figure_text(result.simulated_s));
   if (!result.audits_passed) text += "An audit of a simulation failed: our bug\n";

@@ -81,7 +81,8 @@ function study_page(data) {
 
 function start() {
   const data = JSON.parse(document.getElementById("data").textContent);
-  const page = data.kind === "study" ? study_page(data) : run_page(data);
+  const pages = {run: run_page, study: study_page, plan: plan_page};
+  const page = pages[data.kind](data);
   document.title = `${page.title}: Tokenline report`;
   const links = page.sections.map((s) =>
     element("a", {href: `#${s.id}`}, s.querySelector("h2").textContent),

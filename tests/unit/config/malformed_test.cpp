@@ -31,6 +31,7 @@ void read(const std::string& text) {
   (void)root.bandwidth({"bw", "link"}, {.max = 1e12}, "1 GB/s");
   (void)root.flop_rate({"flops", "peak"}, {.min = 0.0}, "1 TFLOP/s");
   (void)root.rate({"rate", "arrivals"}, {.min = 0.0}, "1/s");
+  (void)root.power({"power", "draw"}, {.min = 0.0}, "1 W");
   auto section = root.section({"s", "section"}, true);
   (void)section.integer({"inner", "count"}, {}, 1);
   section.finish();
@@ -109,6 +110,7 @@ const std::vector<Malformed> unreadable{
     {"n: 1\nsize: 1 kB\n", 2, 7, "must be at least 1 MB"},
     {"n: 1\nbw: 2 TB/s\n", 2, 5, "must be at most 1 TB/s"},
     {"n: 1\nbw: 400 Gb/s\n", 2, 5, "400 Gbit/s is 50 GB/s"},
+    {"n: 1\npower: 700 J\n", 2, 8, "units: W kW"},
     {"n: 1\nflops: 1 TFLOPS\n", 2, 8, "units: FLOP/s GFLOP/s TFLOP/s PFLOP/s"},
     {"n: 1\nrate: 35\n", 2, 7, "e.g. '35/s'"},
     {"n: 1\nrate: -1/s\n", 2, 7, "must be at least 0"},

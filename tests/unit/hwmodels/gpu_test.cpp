@@ -193,4 +193,6 @@ TEST_CASE("a datasheet holds what a GPU can have", "[hwmodels]") {
   refused("memory: 23.64 GiB", "memory: 24 B", "memory");
   refused("sms: 128", "sms: 100000", "sms");
   refused("interconnect: 32 GB/s", "interconnect: 1 B/s", "interconnect");
+  refused("power_limit: 450 W", "power_limit: 450 J", "units: W kW");
+  refused("power_limit: 450 W", "idle_power: 451 W", "exceeds power_limit");
 }
