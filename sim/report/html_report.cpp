@@ -36,11 +36,7 @@ std::string without_markup(std::string_view json) {
 std::string report_page(std::string_view json) {
   std::string scripts;
   for (const auto* name : {"dom", "charts", "parts", "figures", "ledger", "curves", "roofline",
-<<<<<<< HEAD
-                           "timeline", "replications", "study", "main"})
-=======
-                           "timeline", "study", "plan", "main"})
->>>>>>> plan2
+                           "timeline", "replications", "study", "plan", "main"})
     scripts += file(name);
   const std::array<std::pair<std::string_view, std::string>, 3> parts{
       {{"/* style */", std::string(file("style"))},

@@ -93,16 +93,13 @@ class Report(unittest.TestCase):
         tokenline("run", folder / "browser.yaml", "--out", folder / "out", "--report",
                   folder / "run.html", "--set", "engine.block_size=32")
         tokenline("compare", folder / "study.yaml", "--report", folder / "study.html")
-<<<<<<< HEAD
         tokenline("compare", folder / "study.yaml", "--replications", 5, "--report",
                   folder / "seeds.html", "--out", folder / "seeds")
         cls.seeds = json.loads((folder / "seeds/compare.json").read_text())["replications"]
-=======
         (folder / "service.yaml").write_text(SERVICE)
         (folder / "plan.yaml").write_text(PLAN)
         tokenline("plan", folder / "plan.yaml", "--report", folder / "plan.html", "--out",
                   folder / "planned")
->>>>>>> plan2
         cls.summary = json.loads((folder / "out/summary.json").read_text())
         cls.browser = chromium.Browser(chromium.find())
 
@@ -196,11 +193,7 @@ class Report(unittest.TestCase):
         self.shoot("desktop_dark")
 
     def test_a_phone_never_scrolls_sideways(self):
-<<<<<<< HEAD
-        for page in ("run", "study", "seeds"):
-=======
-        for page in ("run", "study", "plan"):
->>>>>>> plan2
+        for page in ("run", "study", "seeds", "plan"):
             for width in (320, 360):
                 self.open(page, width=width, height=740, touch=True)
                 self.browser.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
