@@ -54,13 +54,14 @@ std::string replica_commands_text(const Result& result) {
   const vllm::Commands commands = replica_commands(result);
   std::vector<std::string> words = commands.environment;
   words.insert(words.end(), commands.serve.begin(), commands.serve.end());
-  std::string text;
-  if (!words.empty()) text = "\nEach replica, in vLLM's words\n  " + vllm::shell_line(words) + '\n';
+  std::string text = "\nEach replica, in vLLM's words\n";
+  if (!words.empty()) text += "  " + vllm::shell_line(words) + '\n';
   for (const vllm::Unsaid& key : commands.unsaid)
-    text += report::wrapped(
-        fmt::format("no flag says {}: {} (the command: {})", key.path, key.value, key.meant), 2,
-        160);
-  return words.empty() && !text.empty() ? "\nIn vLLM's words\n" + text : text;
+    text += report::wrapped(words.empty() ? fmt::format("{}: {}", key.path, key.meant)
+                                          : fmt::format("no flag says {}: {} (the command: {})",
+                                                        key.path, key.value, key.meant),
+                            2, 160);
+  return text;
 }
 
 }  // namespace tokenline::plan

@@ -56,9 +56,11 @@ TEST_CASE("what a command does not say of a winner is said beside it", "[plan]")
                               "ethernet_100g}\n  pools:\n    prefill: {role: prefill}\n    decode: "
                               "{role: decode}"));
   Result disaggregated;
+  disaggregated.plan.name = "pools";
   disaggregated.plan.base = pools / "base.yaml";
-  disaggregated.designs.emplace_back();
+  disaggregated.designs.emplace_back().name = "won";
   disaggregated.winner = 0;
   CHECK(replica_commands(disaggregated).serve.empty());
-  CHECK_THAT(replica_commands_text(disaggregated), Contains("a `vllm serve` per pool"));
+  CHECK_THAT(replica_commands_text(disaggregated),
+             Contains("cluster.pools: no single command: a `vllm serve` per pool"));
 }
