@@ -212,7 +212,8 @@ ClusterDesign read_cluster_design(config::Reader& reader, std::span<const std::i
     return design;
   }
   if (const std::string refusal = first_refusal(design); !refusal.empty())
-    reader.error("fabric", refusal);
+    reader.error("fabric", refusal,
+                 design.fabric ? "" : "infiniband_ndr, or another of `tokenline list networks`");
   return design;
 }
 

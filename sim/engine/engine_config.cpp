@@ -219,6 +219,7 @@ void read_host(Reader& engine, const std::optional<models::Architecture>& model,
 /// Keys of what most scenarios do without: absent where they are not given.
 void read_preemption(Reader& engine, EngineConfig& config) {
   const std::vector<std::string> modes{"recompute", "swap"};
+  const std::size_t before = engine.document().mistakes();
   engine.alternative("", engine.has("preemption_mode"), [&] {
     config.preempt_by_swap =
         engine.word({"preemption_mode",
@@ -226,10 +227,16 @@ void read_preemption(Reader& engine, EngineConfig& config) {
                      "again; swap: they are copied to host memory, and back before it goes on."},
                     modes, "recompute") == "swap";
   });
-  engine.alternative("with preemption_mode: swap", config.preempt_by_swap, [&] {
+  const bool sized = config.preempt_by_swap || engine.has("swap_space");
+  engine.alternative("with preemption_mode: swap", sized, [&] {
     config.swap_space = engine.bytes(
-        {"swap_space", "Host memory of each GPU for swapped KV blocks."}, {1.0, 1e14}, "4 GiB");
+        {"swap_space",
+         "Host memory of each GPU for swapped KV blocks; not held against what the host has."},
+        {1.0, 1e14}, "4 GiB");
   });
+  if (sized && !config.preempt_by_swap && engine.document().mistakes() == before)
+    engine.error("swap_space", "goes with preemption_mode: swap",
+                 "give engine.preemption_mode: swap, or leave swap_space out");
   auto offload = engine.optional_section(
       {"kv_offload",
        "Tiers behind the KV pool that keep what is computed: requests that begin alike load it. "

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
+#include <set>
 #include <utility>
 
 #include "sim/engine/scenario.hpp"
@@ -59,6 +60,38 @@ class DegradedCosts {
   std::vector<Entry> costs_;  ///< The first is that without brown-outs.
 };
 
+using Nodes = std::set<std::int64_t>;
+
+/// The nodes of all replicas of the pools of a role.
+Nodes nodes_of_role(const Scenario& scenario, PoolRole role) {
+  Nodes nodes;
+  std::size_t replica = 0;
+  for (const Pool& pool : scenario.pools)
+    for (std::int64_t i = 0; i < pool.replicas; ++i, ++replica)
+      if (pool.role == role)
+        for (const hw::Vertex& gpu : scenario.cluster.gpus[replica]) nodes.insert(gpu.node);
+  return nodes;
+}
+
+/// Of `ends`, those that are not the only node of `others`.
+void add_apart(Nodes& crossed, const Nodes& ends, const Nodes& others) {
+  for (const std::int64_t node : ends)
+    if (others.size() > (others.contains(node) ? 1U : 0U)) crossed.insert(node);
+}
+
+/// Nodes whose NICs carry collectives of a replica, or KV from pool to pool.
+Nodes crossed_nodes(const Scenario& scenario) {
+  Nodes crossed;
+  for (const Gpus& gpus : scenario.cluster.gpus)
+    if (const auto nodes = nodes_of(gpus); nodes.size() > 1)
+      crossed.insert(nodes.begin(), nodes.end());
+  const Nodes from = nodes_of_role(scenario, PoolRole::prefill);
+  const Nodes to = nodes_of_role(scenario, PoolRole::decode);
+  add_apart(crossed, from, to);
+  add_apart(crossed, to, from);
+  return crossed;
+}
+
 }  // namespace
 
 const hw::ReplicaCost& cost_at(TimePoint now, const hw::ReplicaCost& usual,
@@ -88,6 +121,19 @@ void price_brownouts(Scenario& scenario) {
     price(begin, end, pool.cost);
     begin = end;
   }
+}
+
+std::vector<std::size_t> idle_brownouts(const Scenario& scenario) {
+  std::vector<std::size_t> idle;
+  if (brownout_changes(scenario.faults).empty()) return idle;
+  const Nodes crossed = crossed_nodes(scenario);
+  for (std::size_t i = 0; i < scenario.faults.size(); ++i) {
+    const Fault& fault = scenario.faults[i];
+    if (fault.kind != FaultKind::link_brownout) continue;
+    const auto& node = fault.brownout.node;
+    if (crossed.empty() || (node && !crossed.contains(*node))) idle.push_back(i);
+  }
+  return idle;
 }
 
 }  // namespace tokenline

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <span>
 #include <vector>
@@ -26,5 +27,9 @@ struct PriceChange {
 /// Scenario::price_changes. Needs the scenario's costs; builds one more for each state of the
 /// network that some replica meets.
 void price_brownouts(Scenario& scenario);
+
+/// Which of the scenario's faults are brown-outs of links that nothing crosses: no replica lies on
+/// their node and another one, and no KV moves between pools over them.
+[[nodiscard]] std::vector<std::size_t> idle_brownouts(const Scenario& scenario);
 
 }  // namespace tokenline

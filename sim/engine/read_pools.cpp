@@ -30,6 +30,16 @@ constexpr std::array<std::string_view, 2> whole_batch{"guaranteed_no_evict", "st
 
 bool is_mapping(const Node* node) { return node != nullptr && node->kind == Node::Kind::mapping; }
 
+/// What a pool takes over of `engine`. One that recomputes has no use for the room of others'
+/// swaps.
+Node inherited_engine(const Node& own, Node engine) {
+  const Node* mode = is_mapping(&own) ? own.find("preemption_mode") : nullptr;
+  if (mode != nullptr && mode->scalar == "recompute")
+    std::erase_if(engine.entries,
+                  [](const Node::Entry& entry) { return entry.key == "swap_space"; });
+  return engine;
+}
+
 void complete_pool(Node& pool, const Node& cluster, const Node* engine) {
   for (const std::string_view key : inherited) {
     const Node* given = cluster.find(key);
@@ -48,7 +58,7 @@ void complete_pool(Node& pool, const Node& cluster, const Node* engine) {
   if (preset != nullptr && std::ranges::find(names, preset->scalar) != names.end())
     config::merge_defaults(own, load_engine_preset(preset->scalar));
   else if (is_mapping(engine))
-    config::merge_defaults(own, *engine);
+    config::merge_defaults(own, inherited_engine(own, *engine));
 }
 
 Disaggregation read_disaggregation(Reader& cluster) {

@@ -164,7 +164,8 @@ void build_pools(Scenario& scenario, Reading& reading, const SectionMistakes& mi
     scenario.cluster.parallelism = pool.parallelism;
     check_queue(scenario, engines[i]);
     if (pool.engine.preempt_by_swap && pool.role != PoolRole::both)
-      engines[i].error("preemption_mode", "swap is not modelled where pools hand over KV");
+      engines[i].error("preemption_mode", "swap is not modelled where pools hand over KV",
+                       "give this pool engine: {preemption_mode: recompute}");
     if (pool.engine.offloads() && pool.role != PoolRole::both)
       engines[i].error("kv_offload", "tiers are not modelled where pools hand over KV");
     check_lengths(scenario, reading.root);
@@ -261,7 +262,19 @@ std::vector<config::Diagnostic> apply_overrides(config::Node& root,
   return mistakes;
 }
 
+/// A study is met with what reads it, and not with every key of it.
+void refuse_study(const config::Node& root) {
+  const config::Node* study = root.find("study");
+  if (study == nullptr || root.find("scenario") != nullptr) return;
+  throw config::ConfigError(
+      {.where = study->where,
+       .path = "study",
+       .message = "this is a study, where a scenario is expected",
+       .hint = "`tokenline compare` simulates the variants of a study; its `base` is a scenario"});
+}
+
 Scenario build(config::Node root, const ScenarioOptions& options) {
+  refuse_study(root);
   const auto wrong_overrides = apply_overrides(root, options.overrides);
   apply_engine_preset(root);
   apply_pool_defaults(root);

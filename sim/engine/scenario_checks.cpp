@@ -225,8 +225,8 @@ bool check_offload(const Scenario& scenario, const ScenarioSections& sections) {
     refuse("is not modelled where clients give up", "");
   if (!scenario.cluster.network)
     refuse("KV moves between GPUs and host memory, and no network is named",
-           "its node says how fast: cluster.network: {node: hgx_h100}, or another of `tokenline "
-           "list networks`");
+           "its node says how fast: cluster.network: {node: hgx_h100}, between several nodes with "
+           "fabric: infiniband_ndr, or others of `tokenline list networks`");
   Bytes block;
   for (const MemoryPlan& stage : scenario.stage_memory)
     block += static_cast<double>(scenario.cluster.parallelism.stage_gpus()) * stage.block;
@@ -248,6 +248,11 @@ bool check_swap(const Scenario& scenario, const ScenarioSections& sections) {
                                       "and SGLang recompute, the others do not preempt",
                                       engine.scheduler),
                           "use prefill_first (vLLM V0) or orca");
+  if (engine.kv_layout == KvLayout::contiguous && !scenario.speculation)
+    sections.engine.error("preemption_mode",
+                          "kv_layout: contiguous reserves max_model_len tokens at admission: "
+                          "nothing is preempted that could be swapped",
+                          "leave preemption_mode out, or use kv_layout: paged");
   if (engine.enable_prefix_caching)
     sections.engine.error("preemption_mode", "swap is not modelled with enable_prefix_caching",
                           "set engine.enable_prefix_caching: false, as in vLLM V0 by default");
@@ -257,8 +262,9 @@ bool check_swap(const Scenario& scenario, const ScenarioSections& sections) {
   if (!scenario.cluster.network)
     sections.engine.error("preemption_mode",
                           "KV moves between GPUs and host memory, and no network is named",
-                          "its node says how fast: cluster.network: {node: hgx_h100}, or another "
-                          "of `tokenline list networks`");
+                          "its node says how fast: cluster.network: {node: hgx_h100}, between "
+                          "several nodes with fabric: infiniband_ndr, or others of `tokenline list "
+                          "networks`");
   if (engine.swap_space < scenario.memory.block)
     sections.engine.error("swap_space", fmt::format("holds no KV block, of {:.1f} MiB per GPU",
                                                     scenario.memory.block.value() / 0x1p20));

@@ -138,6 +138,17 @@ std::string memory_evidence(const Subject& subject) {
                      subject.replica_figure("preemptions"));
 }
 
+/// What pages waste. Blocks of a decode pool are reserved while their KV is on its way: what holds
+/// nothing there says nothing about pages.
+void add_waste(std::string& evidence, const Subject& subject) {
+  for (const ReplicaKind& kind : subject.kinds())
+    add_clause(evidence, of_kind(kind, kind.role == PoolRole::decode
+                                           ? "blocks are reserved for KV on its way"
+                                           : fmt::format("{} of what is allocated holds nothing",
+                                                         percent_text(subject.figure_of(
+                                                             kind, "kv_waste_fraction")))));
+}
+
 }  // namespace
 
 Judgement judge_paged_kv(const Subject& subject) {
@@ -156,9 +167,7 @@ Judgement judge_paged_kv(const Subject& subject) {
     judged.verdict = Verdict::broken;
     add_pages(pages, kind);
   }
-  add_clause(judged.evidence,
-             fmt::format("{} of what is allocated holds nothing",
-                         percent_text(subject.replica_figure("kv_waste_fraction"))));
+  add_waste(judged.evidence, subject);
   if (judged.verdict == Verdict::broken) judged.proposals.push_back(std::move(pages));
   return judged;
 }

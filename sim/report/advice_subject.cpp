@@ -141,6 +141,11 @@ double Subject::replica_figure(const std::string& key) const {
   return metric(summary, "instances." + key).value.value_or(0.0);
 }
 
+double Subject::figure_of(const ReplicaKind& kind, const std::string& key) const {
+  if (scenario.pools.empty()) return replica_figure(key);
+  return metric(summary, fmt::format("pools.{}.{}", kind.pool, key)).value.value_or(0.0);
+}
+
 Subject simulate(Scenario scenario, bool watched) {
   Subject subject{
       .scenario = std::move(scenario), .run = {}, .summary = {}, .mixed = {}, .decodes = {}};

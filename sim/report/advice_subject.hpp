@@ -65,6 +65,8 @@ struct Subject {
   [[nodiscard]] LengthCount contexts(const ReplicaKind& kind, std::int64_t limit) const;
   /// A figure over all replicas, as metric() of "instances.<key>"; 0 where there is none.
   [[nodiscard]] double replica_figure(const std::string& key) const;
+  /// The same over replicas of a kind.
+  [[nodiscard]] double figure_of(const ReplicaKind& kind, const std::string& key) const;
 };
 
 /// Runs the scenario. Steps are timed by phase if it is `watched`.

@@ -107,8 +107,19 @@ class Judge {
       return std::array{stats::summarize(running).mean, stats::summarize(waiting).mean,
                         stats::summarize(both).p99};
     };
-    const auto observed = figures(scenario_.observed->data.queue);
-    const auto replayed = figures(run_.depths);
+    std::vector<traffic::ObservedQueue> looks;
+    std::vector<QueueDepth> depths;
+    for (std::size_t i = 0; i < run_.depths.size(); ++i) {
+      const traffic::ObservedQueue& look = scenario_.observed->data.queue[i];
+      // Why: nothing against nothing holds of every replay, and there can be any number of it.
+      if (look.when > run_.end && look.running + look.waiting == 0) continue;
+      looks.push_back(look);
+      depths.push_back(run_.depths[i]);
+    }
+    fidelity_.idle_after_end = std::ssize(run_.depths) - std::ssize(depths);
+    if (looks.empty()) return;
+    const auto observed = figures(looks);
+    const auto replayed = figures(depths);
     for (std::size_t i = 0; i < 2; ++i)
       fidelity_.figures.push_back({.metric = i == 0 ? "queue.mean_running" : "queue.mean_waiting",
                                    .observed = observed.at(i),
@@ -150,6 +161,7 @@ std::string fidelity_json(const Fidelity& fidelity) {
   using Json = nlohmann::ordered_json;
   const auto optional = [](std::optional<double> value) { return value ? Json(*value) : Json(); };
   Json root{{"tolerance", fidelity.tolerance}, {"passed", fidelity.passed()}};
+  if (fidelity.idle_after_end > 0) root["idle_after_end"] = fidelity.idle_after_end;
   root["figures"] = Json::array();
   for (const FidelityFigure& figure : fidelity.figures)
     root["figures"].push_back({{"metric", figure.metric},
@@ -169,7 +181,11 @@ std::string fidelity_text(const Fidelity& fidelity) {
                percent_text(figure.error()), figure.within ? "" : "MISSED"});
   const auto missed = std::ranges::count(fidelity.figures, false, &FidelityFigure::within);
   const auto gated = std::ranges::count(fidelity.figures, true, &FidelityFigure::gated);
-  return "Observed and replayed\n" + table.text() +
+  std::string left_out;
+  if (fidelity.idle_after_end > 0)
+    left_out = fmt::format("left out: {} looks at the idle server after the replay's end\n",
+                           fidelity.idle_after_end);
+  return "Observed and replayed\n" + table.text() + left_out +
          fmt::format("fidelity: {}, {} of {} gated figures within {:.4g} %\n",
                      fidelity.passed() ? "passed" : "FAILED", gated - missed, gated,
                      100.0 * fidelity.tolerance);

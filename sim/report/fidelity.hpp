@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -25,6 +26,8 @@ struct FidelityFigure {
 /// How near the replay of an observed scenario is.
 struct Fidelity {
   double tolerance = 0.0;
+  /// Looks at an idle server after the replay's end: they say nothing, and are left out.
+  std::int64_t idle_after_end = 0;
   std::vector<FidelityFigure> figures;
 
   /// Every gated figure is within the tolerance, and there is one.
@@ -34,7 +37,8 @@ struct Fidelity {
 /// Holds a run of a scenario with `observed:` against it: of each class that was observed, and of
 /// all, mean, median, P90 and P99 of TTFT, TPOT and E2E where they were, over requests that arrive
 /// inside `measure:`; of a server's queue the mean of running and waiting requests and the P99 of
-/// both together, at the same instants (the probes of the run). Nothing without `observed:`.
+/// both together, at the same instants (the probes of the run), but for those after its end at
+/// which the server was idle too. Nothing without `observed:`.
 [[nodiscard]] std::optional<Fidelity> fidelity(const Scenario& scenario, const RunResult& run,
                                                std::span<const ClassSummary> classes);
 

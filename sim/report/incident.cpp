@@ -13,12 +13,18 @@ namespace tokenline::report {
 
 using config::Node;
 
-std::string incident_yaml(const Scenario& base, const IncidentTraffic& incident, double tolerance,
+std::string incident_yaml(const Scenario& base, const IncidentSource& source,
+                          const IncidentTraffic& incident, double tolerance,
                           const std::string& directory) {
   Node root = rebased(base, directory);
   std::erase_if(root.entries, [](const Node::Entry& entry) {
-    return entry.key == "assert" || entry.key == "measure" || entry.key == "description";
+    return entry.key == "assert" || entry.key == "measure";
   });
+  set_value(root, "scenario", text_value(fmt::format("{} on {}", source.log, base.name)));
+  set_value(
+      root, "description",
+      text_value(fmt::format("The traffic of {} ({}; requests: {}) on the fleet of {}.", source.log,
+                             source.format, incident.requests.arrivals.size(), base.name)));
   const Node* stated = base.resolved.find("traffic");
   Node traffic;
   traffic.kind = Node::Kind::mapping;
@@ -35,7 +41,8 @@ std::string import_json(const IncidentTraffic& incident) {
   nlohmann::ordered_json root{{"tokenline", version()},
                               {"requests", incident.requests.arrivals.size()},
                               {"left_out", incident.left_out},
-                              {"assumed", incident.assumed}};
+                              {"assumed", incident.assumed},
+                              {"ignored_columns", incident.ignored_columns}};
   return root.dump(2) + '\n';
 }
 

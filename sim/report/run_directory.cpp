@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -131,6 +132,18 @@ void claim_directory(const std::string& directory, std::string_view marker) {
     throw OutputError(fmt::format(
         "{}: not empty and without a {} of ours: not overwriting what is not a result of ours",
         directory, marker));
+}
+
+void claim_run_directory(const std::string& directory, const std::string& scenario) {
+  claim_directory(directory, run_marker);
+  std::ifstream in(fs::path(directory) / run_marker, std::ios::binary);
+  if (!in) return;
+  const auto earlier = nlohmann::json::parse(in, nullptr, false);
+  if (earlier.is_object() && earlier.value("scenario", nlohmann::json()) == scenario) return;
+  throw OutputError(
+      fmt::format("{}: holds a run of another scenario than '{}'\n"
+                  "  hint: name another directory, or remove this one first",
+                  directory, scenario));
 }
 
 std::set<std::string> input_files(const Scenario& scenario) {

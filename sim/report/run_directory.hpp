@@ -27,6 +27,10 @@ inline constexpr std::string_view run_marker = "summary.json";
 /// result may be overwritten. Throws OutputError.
 void claim_directory(const std::string& directory, std::string_view marker);
 
+/// The same for a run of that scenario: an earlier run may be replaced where it was of a scenario
+/// of the same name. Throws OutputError.
+void claim_run_directory(const std::string& directory, const std::string& scenario);
+
 /// The data files that a scenario reads (traces, lengths, a model or GPU given as a path), without
 /// symbolic links.
 [[nodiscard]] std::set<std::string> input_files(const Scenario& scenario);

@@ -108,7 +108,19 @@ void add_observed(Study& study, const std::string& base) {
     study.observed.push_back({base, load_scenario(base)});
 }
 
+/// A scenario is met with what reads it, and not with every key of it.
+void refuse_scenario(const config::Node& root) {
+  const config::Node* scenario = root.find("scenario");
+  if (scenario == nullptr || root.find("study") != nullptr) return;
+  throw config::ConfigError(
+      {.where = scenario->where,
+       .path = "scenario",
+       .message = "this is a scenario, where a study is expected",
+       .hint = "`tokenline run` simulates a scenario; a study names it as its `base`"});
+}
+
 Study build(config::Node root) {
+  refuse_scenario(root);
   config::Document document(std::move(root));
   StudyText text = read_study(document);
   std::vector<Loaded> loaded(text.variants.size());

@@ -27,16 +27,22 @@ std::string us(TimePoint when) { return us(when.time_since_epoch()); }
 
 /// Something that happens, to be written in the order of time.
 struct Happening {
-  enum class Kind : std::uint8_t { event, crash, step };
+  enum class Kind : std::uint8_t { event, crash, step, fault_begin, fault_end };
 
   TimePoint when{};
   Kind kind = Kind::event;
   std::uint32_t instance = 0;
-  std::size_t index = 0;  ///< Of the log's events, or of the instance's crashes or steps.
+  std::size_t index = 0;  ///< Of the log's events, the instance's crashes or steps, or the faults.
 };
 
-std::vector<Happening> in_order(const RunLog& log) {
+std::vector<Happening> in_order(const RunLog& log, const RunResult& run) {
   std::vector<Happening> all;
+  for (std::size_t i = 0; i < run.faults.size(); ++i) {
+    const auto& [fault, happened] = run.faults[i];
+    if (!happened || fault.kind == FaultKind::instance_crash) continue;
+    all.push_back({fault.at, Happening::Kind::fault_begin, 0, i});
+    all.push_back({std::min(fault.to, run.end), Happening::Kind::fault_end, 0, i});
+  }
   for (std::size_t i = 0; i < log.events().size(); ++i)
     all.push_back({log.events()[i].when, Happening::Kind::event, log.events()[i].instance, i});
   for (std::uint32_t n = 0; n < log.instances().size(); ++n) {
@@ -63,13 +69,18 @@ std::string_view phase(const LoggedStep& step) {
 class TraceWriter {
  public:
   TraceWriter(std::ostream& out, const RunLog& log, const RunResult& run, std::int64_t limit)
-      : out_(out), log_(log), run_(run), limit_(limit), requests_(run.log.records.size()) {}
+      : out_(out),
+        log_(log),
+        run_(run),
+        limit_(limit),
+        requests_(run.log.records.size()),
+        faults_(run.faults.size()) {}
 
   TraceExtent write() {
     TraceExtent extent{.until = run_.end};
     put("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n");
     name_tracks();
-    for (const Happening& happening : in_order(log_)) {
+    for (const Happening& happening : in_order(log_, run_)) {
       if (written_ >= limit_) {
         extent = {.until = happening.when, .complete = false};
         break;
@@ -77,6 +88,8 @@ class TraceWriter {
       tell(happening);
     }
     close_requests(extent.until);
+    for (std::size_t i = 0; i < faults_.size(); ++i)
+      if (faults_[i]) end_fault(i, extent.until);
     if (!extent.complete)
       entry(
           fmt::format(R"("ph":"i","s":"g","pid":0,"tid":0,"ts":{},"name":"trace ends here","args":)"
@@ -160,14 +173,18 @@ class TraceWriter {
   }
 
   void tell(const Happening& happening) {
-    const InstanceLog& instance = log_.instances()[happening.instance];
     switch (happening.kind) {
       case Happening::Kind::event:
         return tell_event(log_.events()[happening.index]);
       case Happening::Kind::crash:
-        return tell_crash(happening.instance, instance.crashes[happening.index]);
+        return tell_crash(happening.instance,
+                          log_.instances()[happening.instance].crashes[happening.index]);
       case Happening::Kind::step:
         return tell_step({happening.instance, happening.index});
+      case Happening::Kind::fault_begin:
+        return begin_fault(happening.index);
+      case Happening::Kind::fault_end:
+        return end_fault(happening.index, happening.when);
     }
   }
 
@@ -176,6 +193,31 @@ class TraceWriter {
                       R"("cname":"terrible")",
                       process(instance), us(crash.from),
                       us(std::min(crash.until, run_.end) - crash.from)));
+  }
+
+  /// A straggler is its replica's, a brown-out the run's.
+  void fault_slice(char ph, std::size_t index, TimePoint when, const std::string& args = {}) {
+    const Fault& fault = run_.faults[index].fault;
+    const bool straggler = fault.kind == FaultKind::straggler;
+    entry(fmt::format(
+        R"("ph":"{}","cat":"fault","id":"{:#x}","pid":{},"tid":0,"ts":{},"name":"{}"{})", ph, index,
+        straggler ? process(fault.replica) : 0, us(when), name(fault.kind), args));
+  }
+
+  void begin_fault(std::size_t index) {
+    const Fault& fault = run_.faults[index].fault;
+    fault_slice(
+        'b', index, fault.at,
+        fault.kind == FaultKind::straggler
+            ? fmt::format(R"(,"args":{{"slowdown":{}}})", fault.slowdown)
+            : fmt::format(R"(,"args":{{"links":{},"bandwidth_factor":{}}})",
+                          json_text(hw::name(fault.brownout)), fault.brownout.bandwidth_factor));
+    faults_[index] = true;
+  }
+
+  void end_fault(std::size_t index, TimePoint when) {
+    fault_slice('e', index, when);
+    faults_[index] = false;
   }
 
   [[nodiscard]] const LoggedStep& step_at(const Stop& stop) const {
@@ -312,6 +354,7 @@ class TraceWriter {
   bool first_ = true;
   std::string buffer_;
   std::vector<Request> requests_;
+  std::vector<bool> faults_;  ///< Which are open.
   std::vector<Counters> counters_;
 };
 

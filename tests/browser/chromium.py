@@ -113,6 +113,13 @@ class Browser:
             raise AssertionError(details.get("exception", {}).get("description", details["text"]))
         return answer["result"].get("value")
 
+    def wait(self, condition, timeout=10.0):
+        """Whether a JavaScript condition comes true in time: what is redrawn takes some frames."""
+        deadline = time.monotonic() + timeout
+        while not (true := self.evaluate(f"!!({condition})")) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        return true
+
     def problems(self):
         """Errors of the page, and requests that go anywhere but to the file itself."""
         found = []

@@ -111,6 +111,7 @@ class Report(unittest.TestCase):
     def test_a_slice_leads_to_its_requests(self):
         self.open()
         self.browser.click("#ledger .slice")
+        self.assertTrue(self.browser.wait("document.querySelector('#behind tbody tr')"))
         part = self.browser.evaluate("document.querySelector('#ledger .slice').dataset.part")
         rows = self.texts("#behind tbody tr td:first-child")
         self.assertTrue(1 <= len(rows) <= 10)
@@ -124,18 +125,20 @@ class Report(unittest.TestCase):
     def test_bars_sum_to_the_latency_that_summary_json_states(self):
         self.open()
         self.browser.evaluate("document.querySelector('#ledger details').open = true")
-        self.browser.evaluate("new Promise(done => setTimeout(done, 50))")
+        self.assertTrue(self.browser.wait(
+            "document.querySelector('#ledger details tr:last-child [data-value]')"))
         value = self.browser.evaluate(
             "document.querySelector('#ledger details tr:last-child [data-value]').dataset.value")
         self.assertAlmostEqual(float(value), self.summary["classes"]["all"]["mean_ttft_ms"], 6)
 
     def test_a_key_hides_its_part(self):
         self.open()
-        before = len(self.texts("#ledger .slice"))
+        slices = "document.querySelectorAll('#ledger .slice').length"
+        before = self.browser.evaluate(slices)
         self.browser.click("#ledger .key")
-        self.assertLess(len(self.texts("#ledger .slice")), before)
+        self.assertTrue(self.browser.wait(f"{slices} < {before}"))
         self.browser.click("#ledger .key")
-        self.assertEqual(len(self.texts("#ledger .slice")), before)
+        self.assertTrue(self.browser.wait(f"{slices} === {before}"))
 
     def test_text_of_the_scenario_is_text(self):
         for page in ("run", "study"):
@@ -150,8 +153,8 @@ class Report(unittest.TestCase):
         self.open()
         light = self.browser.evaluate(paper)
         self.browser.click(".theme")
+        self.assertTrue(self.browser.wait(f"{paper} !== '{light}'"))
         dark = self.browser.evaluate(paper)
-        self.assertNotEqual(light, dark)
         self.open(dark=True)
         self.assertEqual(self.browser.evaluate(paper), dark)
         self.shoot("desktop_dark")
@@ -186,10 +189,11 @@ class Report(unittest.TestCase):
         self.open()
         self.browser.evaluate("document.querySelector('#ledger .slice').focus()")
         self.browser.press("Enter", text="\r")
-        self.assertTrue(self.texts("#behind tbody tr"))
+        self.assertTrue(self.browser.wait("document.querySelector('#behind tbody tr')"))
         self.browser.evaluate("document.querySelector('#timeline .plot').focus()")
         self.browser.press("ArrowRight")
-        self.assertIn("arrived", self.texts("#timeline .readout")[0])
+        self.assertTrue(self.browser.wait(
+            "document.querySelector('#timeline .readout').textContent.includes('arrived')"))
 
     def test_every_chart_has_a_text_and_its_section_a_table(self):
         self.open()
@@ -197,17 +201,17 @@ class Report(unittest.TestCase):
             .filter(e => !e.getAttribute('aria-label')).length"""), 0)
         for section in ("ledger", "latencies", "timeline"):
             self.browser.evaluate(f"document.querySelector('#{section} details').open = true")
-            self.browser.evaluate("new Promise(done => setTimeout(done, 50))")
-            self.assertGreater(len(self.texts(f"#{section} details tbody tr")), 2, section)
+            self.assertTrue(self.browser.wait(
+                f"document.querySelectorAll('#{section} details tbody tr').length > 2"), section)
 
     def test_a_study_shows_claims_ranks_and_overlays(self):
         self.open("study")
         self.assertIn("0 of 1 confirmed", " ".join(self.texts(".card")))
         self.assertEqual(len(self.texts("#ranking tbody tr")), 3)
         lines = "document.querySelectorAll('#latencies .plot path').length"
-        self.assertEqual(self.browser.evaluate(lines), 3)
+        self.assertTrue(self.browser.wait(f"{lines} === 3"))
         self.browser.click("#latencies .key")
-        self.assertEqual(self.browser.evaluate(lines), 2)
+        self.assertTrue(self.browser.wait(f"{lines} === 2"))
         self.shoot("study")
 
     def test_a_hundred_thousand_requests_load_quickly(self):

@@ -155,6 +155,9 @@ traffic:
   CHECK(why.of_tail(why.explanation().tail.blame.by_fault.at(0)) > 0.9);
   CHECK(why.explanation().typical.blame.by_fault.empty());
   CHECK_THAT(why.text(), Contains("passed while replica-2 was 8 times slower"));
+  // What is of one's own is its doing, and said where it is named first.
+  CHECK_THAT(why.text(), Contains("is decode at its floor (on replica-2, 8 times slower as a "
+                                  "straggler)"));
 }
 
 TEST_CASE("why names a brown-out, and what of the transfers it covers", "[why]") {
@@ -221,6 +224,21 @@ traffic:
              Contains("no measured request completed with more than one token"));
 }
 
+TEST_CASE("why explains the directory of a run that was held against an observed queue", "[why]") {
+  const Scratch scratch;
+  scratch.write("queue.csv", "time_s,running,waiting\n1,1,0\n2,2,0\n");
+  scratch.write("s.yaml", R"(scenario: s
+model: llama-3.1-8b
+cluster: {gpu: h100_sxm}
+engine: {max_model_len: 4096}
+observed: {file: queue.csv}
+traffic:
+  chat: {arrival: {process: poisson, rate: 10/s}, num_prompts: 30, prompt_tokens: 300, output_tokens: 20}
+)");
+  execute(scratch, "run s.yaml --out there --quiet");
+  CHECK_THAT(execute(scratch, "why there"), Contains("P99 - P50 of TTFT"));
+}
+
 TEST_CASE("why explains a run directory, and refuses one that is not what its scenario gives",
           "[why]") {
   const Scratch scratch;
@@ -228,14 +246,31 @@ TEST_CASE("why explains a run directory, and refuses one that is not what its sc
   const std::string again = execute(scratch, "why there --metric e2el --json");
   CHECK(again == execute(scratch, fmt::format("why {} --metric e2el --json",
                                               source("scenarios/quickstart.yaml"))));
+  const auto refused = [&] {
+    const std::string command =
+        fmt::format("cd '{}' && '{}' why there >out 2>err", scratch.path(), TOKENLINE_BINARY);
+    CHECK(WEXITSTATUS(std::system(command.c_str())) == 2);
+    return config::read_file(scratch / "err");
+  };
+  // A row that is gone, at its end or before.
+  const std::string requests = config::read_file(scratch / "there/requests.csv");
+  const std::size_t second = requests.find('\n', requests.find('\n') + 1) + 1;
+  std::string fewer = requests;
+  fewer.erase(second, requests.find('\n', second) + 1 - second);
+  scratch.write("there/requests.csv", fewer);
+  CHECK_THAT(refused(), Contains("there/requests.csv:3:1: error: not what config.yaml beside it"));
+  const std::size_t last = requests.rfind('\n', requests.size() - 2) + 1;
+  scratch.write("there/requests.csv", requests.substr(0, last));
+  const auto lines = std::ranges::count(requests, '\n');
+  CHECK_THAT(refused(), Contains(fmt::format("there/requests.csv:{}:1: error: ", lines)));
+  scratch.write("there/requests.csv", requests + "1\n");
+  CHECK_THAT(refused(), Contains(fmt::format("there/requests.csv:{}:1: error: ", lines + 1)));
+  scratch.write("there/requests.csv", requests);
+
   const std::string summary = scratch / "there/summary.json";
   std::string text = config::read_file(summary);
   text.replace(text.find("\"completed\": "), 13, "\"completed\": 9");
   scratch.write("there/summary.json", text);
-  const std::string command =
-      fmt::format("cd '{}' && '{}' why there >out 2>err", scratch.path(), TOKENLINE_BINARY);
-  CHECK(WEXITSTATUS(std::system(command.c_str())) == 2);
-  CHECK_THAT(config::read_file(scratch / "err"),
-             Contains("there/summary.json:1:1: error: config.yaml beside it now gives another "
-                      "result: 'classes' differs"));
+  CHECK_THAT(refused(), Contains("there/summary.json:1:1: error: config.yaml beside it now gives "
+                                 "another result: 'classes' differs"));
 }

@@ -86,8 +86,9 @@ EngineDraw draw_engine(Dice& dice, Dice& host, std::string_view model, std::int6
   key("kv_layout", contiguous ? "contiguous" : "paged");
   key("block_size", block_size);
   key("watermark", watermark);
-  const bool swaps =
-      crowded && !piped && (scheduler == "prefill_first" || scheduler == "orca") && !host.one_in(4);
+  // Of a contiguous layout only drafts beyond the longest context need a second block.
+  const bool swaps = crowded && !piped && (scheduler == "prefill_first" || scheduler == "orca") &&
+                     !host.one_in(4) && (!contiguous || drafts > 0);
   const bool caches = !dice.one_in(3) || engine.crowded;
   key("enable_prefix_caching", caches && !swaps ? "true" : "false");
   if (swaps) {

@@ -15,10 +15,12 @@ enum ExitCode : int {
   our_bug = 70,       ///< A broken invariant, or an audit that failed.
 };
 
-/// What a command leaves: its exit code and the text for standard output.
+/// What a command leaves: its exit code, the text for standard output, and what a user should know
+/// beside it, whole lines for standard error.
 struct Outcome {
   int exit_code = success;
   std::string output;
+  std::string notes{};
 };
 
 /// One command: a file of this folder and a line in commands().

@@ -26,10 +26,11 @@ Usage incident_usage() {
       .synopsis = "incident import FILE --format FORMAT --out DIR [options]",
       .about =
           "Makes a scenario of what a server logged, replays it, and says how near the replay is.\n"
-          "FORMAT is access-log (CSV: arrival_s or timestamp, prompt_tokens, output_tokens, "
-          "ttft_ms "
-          "or\nttft_s, e2el_ms or e2el_s, class), vllm-bench (the JSON of `vllm bench serve "
-          "--save-result\n--save-detailed`) or vllm-log (the throughput lines of a vLLM server).",
+          "FORMAT is access-log (CSV: arrival_s, or timestamp as in 2026-11-29T10:00:00.03Z,\n"
+          "prompt_tokens, output_tokens, ttft_ms or ttft_s, e2el_ms or e2el_s, class; other "
+          "columns "
+          "are\nnamed and ignored), vllm-bench (the JSON of `vllm bench serve --save-result "
+          "--save-detailed`)\nor vllm-log (the throughput lines of a vLLM server).",
       .positional = "FILE",
       .options =
           {{"format", "FORMAT", "access-log, vllm-bench or vllm-log.", false},
@@ -101,9 +102,10 @@ Scenario fleet(const Arguments& arguments) {
   const std::string model = quoted("model");
   const std::string gpu = quoted("gpu");
   const std::string text = fmt::format(
-      "scenario: incident\nmodel: {}\ncluster: {{gpu: {}}}\ntraffic:\n  none:\n"
+      "scenario: {}\nmodel: {}\ncluster: {{gpu: {}}}\ntraffic:\n  none:\n"
       "    arrival: {{process: poisson, rate: [{{at: 1 s, rate: 1/s}}]}}\n"
       "    stop: 1 s\n    prompt_tokens: 1\n    output_tokens: 1\n",
+      config::emit_scalar(arguments.required("model") + ", " + arguments.required("gpu"), true),
       model, gpu);
   return parse_scenario("incident.yaml", text, options);
 }
@@ -113,12 +115,13 @@ report::IncidentTraffic traffic_of(traffic::IncidentLog& log) {
       .requests = {.arrivals = std::move(log.arrivals), .contents = {}},
       .classes = {},
       .left_out = log.left_out,
-      .assumed = std::move(log.assumed)};
+      .assumed = std::move(log.assumed),
+      .ignored_columns = std::move(log.ignored_columns)};
   for (const std::string& name : log.classes) incident.classes.push_back({name, {}});
   return incident;
 }
 
-void write(const std::string& directory, const Scenario& base,
+void write(const std::string& directory, const Scenario& base, const report::IncidentSource& source,
            const report::IncidentTraffic& incident, const traffic::Observed& observed,
            double tolerance) {
   const std::filesystem::path folder(directory);
@@ -128,10 +131,18 @@ void write(const std::string& directory, const Scenario& base,
     return report::OutputFile{(folder / name).string(), std::move(text)};
   };
   report::write_files(std::vector<report::OutputFile>{
-      file("scenario.yaml", report::incident_yaml(base, incident, tolerance, directory)),
+      file("scenario.yaml", report::incident_yaml(base, source, incident, tolerance, directory)),
       file("trace.csv", traffic::trace_csv(incident.requests, all, incident.classes)),
       file("observed.csv", traffic::observed_csv(observed)),
       file(import_marker, report::import_json(incident))});
+}
+
+/// Says which columns of a log do not matter, so that a latency or a class under another name is
+/// not lost in silence.
+std::string ignored_note(const std::string& file, const std::vector<std::string>& columns) {
+  if (columns.empty()) return {};
+  return fmt::format("{}: ignored: column{} {}\n", file, columns.size() == 1 ? "" : "s",
+                     fmt::join(columns, ", "));
 }
 
 Outcome import(const Arguments& arguments) {
@@ -144,7 +155,10 @@ Outcome import(const Arguments& arguments) {
   inputs.insert(std::filesystem::weakly_canonical(arguments.positional()).string());
   report::refuse_inputs(out, inputs);
   const report::IncidentTraffic incident = traffic_of(log);
-  write(out, base, incident, log.observed, allowed);
+  const report::IncidentSource source{
+      .log = std::filesystem::path(arguments.positional()).filename().string(),
+      .format = arguments.required("format")};
+  write(out, base, source, incident, log.observed, allowed);
 
   Scenario scenario = load_scenario((std::filesystem::path(out) / "scenario.yaml").string());
   const RunResult result = run(scenario, probes(scenario.observed));
@@ -153,7 +167,8 @@ Outcome import(const Arguments& arguments) {
   const report::Fidelity& fidelity = summary.fidelity.value();
   return {fidelity.passed() ? success : assert_failed,
           arguments.has("json") ? report::fidelity_json(fidelity) + '\n'
-                                : report::import_text(incident, fidelity)};
+                                : report::import_text(incident, fidelity),
+          ignored_note(arguments.positional(), incident.ignored_columns)};
 }
 
 }  // namespace

@@ -83,12 +83,15 @@ Outcome dispatch(std::vector<std::string> words) {
 
 void complain(const char* text) { std::fprintf(stderr, "%s\n", text); }
 
-/// Writes standard output; a reader that has gone away is an error like a full disk.
+/// Writes the notes and standard output. A reader that has gone away (`| head`) has what it wanted:
+/// the verdict stays that of the command. Any other failure, as of a full disk, is an error.
 int print(const Outcome& outcome) {
+  std::fputs(outcome.notes.c_str(), stderr);
   const std::string& text = outcome.output;
   errno = 0;
   if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0)
     return outcome.exit_code;
+  if (errno == EPIPE) return outcome.exit_code;
   std::fprintf(stderr, "tokenline: standard output: %s\n", std::strerror(errno));
   return bad_input;
 }
@@ -123,7 +126,7 @@ int guarded_main(const std::vector<std::string>& words) {
 }  // namespace tokenline::cli
 
 int main(int argc, char** argv) {
-  // A closed pipe is reported by the write that meets it.
+  // A closed pipe fails the write that meets it.
   std::signal(SIGPIPE, SIG_IGN);
   try {
     return tokenline::cli::guarded_main(std::vector<std::string>(argv + 1, argv + argc));

@@ -6,6 +6,7 @@
 
 #include "sim/base/check.hpp"
 #include "sim/config/reader.hpp"
+#include "sim/engine/price_changes.hpp"
 #include "sim/report/assertions.hpp"
 #include "sim/report/band.hpp"
 #include "sim/report/console.hpp"
@@ -48,8 +49,10 @@ Usage run_usage() {
                   {"quiet", "", "Print nothing but failures.", false}},
       .epilogue =
           "Quantities carry units (512 ms, 35/s, 80 GB); `tokenline describe scenario` "
-          "lists every\nkey with its default. DIR must be new, empty or an earlier run's. "
-          "Without --out nothing is\nwritten.\n" +
+          "lists every\nkey with its default. Files that --set names (--set model=my/config.json) "
+          "are "
+          "relative to the\nscenario. DIR must be new, empty or an earlier run's of the same "
+          "scenario. Without --out nothing\nis written.\n" +
           std::string(exit_codes())};
 }
 
@@ -117,6 +120,19 @@ void check_page(const std::string& page, const std::optional<std::string>& out,
   report::refuse_to_overwrite(outputs, {});
 }
 
+/// What will not do what it seems to, located.
+std::string warnings(const Scenario& scenario) {
+  std::string out;
+  for (const std::size_t i : idle_brownouts(scenario)) {
+    const config::Location& where = scenario.resolved.find("faults")->items[i].where;
+    out += fmt::format(
+        "{}:{}:{}: warning: faults[{}]: no replica and no KV transfer of this scenario crosses {}: "
+        "the brown-out changes nothing\n",
+        where.file, where.line, where.column, i, hw::name(scenario.faults[i].brownout));
+  }
+  return out;
+}
+
 }  // namespace
 
 Outcome run_command(const std::vector<std::string>& words) {
@@ -129,7 +145,7 @@ Outcome run_command(const std::vector<std::string>& words) {
   const auto out = arguments->value("out");
   const Observations wanted = observations(*arguments);
   if (out) {
-    report::claim_directory(*out, report::run_marker);
+    report::claim_run_directory(*out, scenario.name);
     report::refuse_inputs(*out, report::input_files(scenario));
   }
 
@@ -150,7 +166,7 @@ Outcome run_command(const std::vector<std::string>& words) {
     report::write_file(*page, report::run_report(scenario, result, summary, timeline));
   }
 
-  Outcome outcome{success, report::console_text(summary)};
+  Outcome outcome{success, report::console_text(summary), warnings(scenario)};
   if (wanted.any()) outcome.output += write_observations(*out, wanted, log, result);
   if (arguments->has("band")) {
     const report::ErrorBand band =

@@ -80,10 +80,13 @@ Outcome why_command(const std::vector<std::string>& words) {
   const auto conditions = report::read_conditions(scenario);
 
   report::RunLog log;
-  const RunResult result = run(scenario, {}, &log);
+  const RunResult result = run(scenario, probes(scenario.observed), &log);
   report::Summary summary = report::summarize(scenario, result);
   summary.asserts = report::check(conditions, summary);
-  if (recorded) report::require_recorded(path + "/summary.json", summary);
+  if (recorded) {
+    report::require_recorded(path + "/summary.json", summary);
+    report::require_recorded_requests(path + "/requests.csv", result);
+  }
   TOKENLINE_CHECK(summary.audit.passed, "{}", report::audit_verdict(summary.audit));
   const report::Evidence evidence(log, result);
   const report::Explanation explanation = report::explain(evidence, question);

@@ -1,7 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <optional>
+#include <utility>
 
 #include "workloads/traffic/class_name.hpp"
 #include "workloads/traffic/csv_file.hpp"
@@ -31,12 +32,15 @@ class AccessLogReader {
     // Why kept: the fields of all rows view the file's text.
     while (file_.next(row)) read_row(row);
     if (row.line == header && file_.ok()) file_.error(header, 1, "a header without rows");
-    return requests_.finish();
+    IncidentLog log = requests_.finish();
+    log.ignored_columns = std::move(foreign_);
+    return log;
   }
 
  private:
   bool read_header(const CsvRow& row) {
     for (std::size_t i = 0; i < row.fields.size(); ++i) read_name(row, i);
+    for (std::size_t i = 0; i < row.fields.size(); ++i) read_foreign(row, i);
     for (const std::string& name : needed)
       if (!has(name)) file_.error(row.line, 1, fmt::format("column '{}' is missing", name));
     one_of(row, times, "no time", 1);
@@ -49,18 +53,36 @@ class AccessLogReader {
 
   void read_name(const CsvRow& row, std::size_t field) {
     const std::string name(row.fields[field]);
+    if (has(name)) file_.error(row, field, fmt::format("column '{}' is given twice", name));
+    columns_.add(name);
+  }
+
+  /// A log holds more than a replay needs. What is nearly a column that is not there is a slip of
+  /// the pen; other columns are named and left aside.
+  void read_foreign(const CsvRow& row, std::size_t field) {
+    const std::string name(row.fields[field]);
     std::vector<std::string> known{"class"};
     for (const auto* more : {&needed, &times, &latency_names})
       known.insert(known.end(), more->begin(), more->end());
     const bool ledger =
         (name.starts_with("ttft_") || name.starts_with("e2el_")) && name.ends_with("_ms");
-    if (has(name))
-      file_.error(row, field, fmt::format("column '{}' is given twice", name));
-    else if (std::ranges::find(known, name) == known.end() &&
-             std::ranges::find(ignored, name) == ignored.end() && !ledger)
+    if (ledger || std::ranges::find(known, name) != known.end() ||
+        std::ranges::find(ignored, name) != ignored.end())
+      return;
+    std::erase_if(known, [&](const std::string& one) { return is_given(one); });
+    if (const auto meant = config::closest(name, known))
       file_.error(row, field, fmt::format("unknown column '{}'", name),
-                  config::suggestion(name, known));
-    columns_.add(name);
+                  fmt::format("did you mean '{}'? Rename it, or take it out", *meant));
+    else
+      foreign_.push_back(name);
+  }
+
+  /// Whether a column is there, or another that stands for the same.
+  [[nodiscard]] bool is_given(const std::string& name) const {
+    if (name.starts_with("ttft_")) return has("ttft_ms") || has("ttft_s");
+    if (name.starts_with("e2el_")) return has("e2el_ms") || has("e2el_s");
+    if (std::ranges::find(times, name) != times.end()) return has(times[0]) || has(times[1]);
+    return has(name);
   }
 
   /// Of several spellings of a column there are between `least` and one.
@@ -92,11 +114,36 @@ class AccessLogReader {
   }
 
   std::optional<std::int64_t> read_time(const CsvRow& row) {
-    const bool calendar = has("timestamp");
-    const std::size_t field = at(calendar ? "timestamp" : "arrival_s");
-    const Timestamp stamp =
-        (calendar ? parse_calendar_time : parse_rounded_seconds)(row.fields[field]);
-    if (!stamp.nanoseconds) file_.error(row, field, stamp.problem);
+    return has("timestamp") ? read_calendar_time(row) : read_seconds(row);
+  }
+
+  std::optional<std::int64_t> read_calendar_time(const CsvRow& row) {
+    const std::size_t field = at("timestamp");
+    const std::string_view text = row.fields[field];
+    const auto [stamp, zoned] = parse_zoned_time(text);
+    if (!stamp.nanoseconds)
+      file_.error(row, field, stamp.problem,
+                  parse_rounded_seconds(text).nanoseconds
+                      ? "seconds of any clock stand in a column 'arrival_s'"
+                      : "");
+    else if (zoned_.value_or(zoned) != zoned)
+      file_.error(row, field,
+                  fmt::format("'{}' has {} time zone, and a row before has {}", text,
+                              zoned ? "a" : "no", zoned ? "none" : "one"));
+    else
+      zoned_ = zoned;
+    return stamp.nanoseconds;
+  }
+
+  std::optional<std::int64_t> read_seconds(const CsvRow& row) {
+    const std::size_t field = at("arrival_s");
+    const std::string_view text = row.fields[field];
+    const Timestamp stamp = parse_rounded_seconds(text);
+    if (!stamp.nanoseconds)
+      file_.error(row, field, stamp.problem,
+                  parse_zoned_time(text).stamp.nanoseconds
+                      ? "times by the calendar stand in a column 'timestamp'"
+                      : "");
     return stamp.nanoseconds;
   }
 
@@ -127,6 +174,8 @@ class AccessLogReader {
   CsvFile file_;
   LogRequests requests_;
   CsvColumns columns_;
+  std::vector<std::string> foreign_;  ///< Columns of others, by name.
+  std::optional<bool> zoned_;         ///< Whether times say their zone.
 };
 
 }  // namespace

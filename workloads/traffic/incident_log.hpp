@@ -32,11 +32,12 @@ struct LogSelection {
 
 /// The traffic of an incident, and what was measured of it. Times count from its first request.
 struct IncidentLog {
-  std::vector<std::string> classes;  ///< By first appearance.
-  std::vector<Arrival> arrivals;     ///< Ascending; class_index is into `classes`.
-  Observed observed;                 ///< Of each request in turn, or of the queue.
-  std::int64_t left_out = 0;         ///< Requests without an answer.
-  std::vector<std::string> assumed;  ///< What the file does not say, a sentence each.
+  std::vector<std::string> classes;            ///< By first appearance.
+  std::vector<Arrival> arrivals;               ///< Ascending; class_index is into `classes`.
+  Observed observed;                           ///< Of each request in turn, or of the queue.
+  std::int64_t left_out = 0;                   ///< Requests without an answer.
+  std::vector<std::string> assumed;            ///< What the file does not say, a sentence each.
+  std::vector<std::string> ignored_columns{};  ///< Of an access log: those that are not ours.
 };
 
 /// Reads such a file. Requests come in any order and are sorted by their arrival. Throws

@@ -48,6 +48,20 @@ Timestamp beyond_clock(std::string_view seconds) {
   return {{}, fmt::format("{} s is beyond the simulated clock", seconds)};
 }
 
+/// Seconds that a clock is ahead of UTC: nothing, "Z", "+hh:mm", "+hhmm" or "+hh".
+std::optional<std::int64_t> ahead_of_utc(std::string_view zone) {
+  if (zone.empty() || zone == "Z") return 0;
+  if (zone.front() == 'Z') return std::nullopt;
+  std::string digits(zone.substr(1));
+  if (digits.size() == 5 && digits[2] == ':') digits.erase(2, 1);
+  if (digits.size() == 2) digits += "00";
+  if (digits.size() != 4 || !all_digits(digits)) return std::nullopt;
+  const std::int64_t hours = number(std::string_view(digits).substr(0, 2));
+  const std::int64_t minutes = number(std::string_view(digits).substr(2));
+  if (hours > 23 || minutes > 59) return std::nullopt;
+  return (zone.front() == '-' ? -60 : 60) * (60 * hours + minutes);
+}
+
 /// The digits before and after a decimal point, "0" where there is none.
 struct Decimal {
   std::string_view whole;
@@ -99,6 +113,22 @@ Timestamp parse_rounded_seconds(std::string_view text) {
   std::from_chars(significant.data(), significant.data() + significant.size(), value);
   if (value > 9'200'000'000ULL * static_cast<std::uint64_t>(second)) return beyond_clock(text);
   return {static_cast<std::int64_t>(value) + (up ? 1 : 0), {}};
+}
+
+ZonedTimestamp parse_zoned_time(std::string_view text) {
+  constexpr std::size_t date_end = 10;
+  const Timestamp misshapen{
+      {}, fmt::format("expected a time such as 2026-11-29T10:00:00.03Z, got '{}'", text)};
+  if (text.size() <= date_end || (text[date_end] != 'T' && text[date_end] != ' '))
+    return {misshapen};
+  const auto zone = std::min(text.find_first_of("Z+-", date_end), text.size());
+  std::string local(text.substr(0, zone));
+  local[date_end] = ' ';
+  ZonedTimestamp zoned{.stamp = parse_calendar_time(local), .zoned = zone < text.size()};
+  const auto ahead = ahead_of_utc(text.substr(zone));
+  if (!ahead || zoned.stamp.problem.starts_with("expected")) return {misshapen};
+  if (zoned.stamp.nanoseconds) *zoned.stamp.nanoseconds -= *ahead * second;
+  return zoned;
 }
 
 Timestamp parse_calendar_time(std::string_view text) {

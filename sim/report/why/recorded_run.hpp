@@ -14,4 +14,8 @@ namespace tokenline::report {
 /// differ where data files are named relative to the directory.
 void require_recorded(const std::string& file, const Summary& again);
 
+/// Throws ConfigError at the first line of `file`, the requests.csv of a run directory, that
+/// `again` does not write. A file that is not there says nothing.
+void require_recorded_requests(const std::string& file, const RunResult& again);
+
 }  // namespace tokenline::report

@@ -86,14 +86,33 @@ class Writer {
                          share_text(ns(excess_ns), excess()), phrase(part));
       std::string whom;
       for (const ExcessShare& share : e_.shares) {
-        if (share.part != part || share.culprit.cause == Cause::own || !worth_saying(share))
+        if (share.part != part || !worth_saying(share)) continue;
+        if (share.culprit.cause == Cause::own) {
+          if (const auto slow = straggler(); !slow.empty()) whom = " (" + slow;
           continue;
+        }
         whom += fmt::format("{}{} {}", whom.empty() ? " (" : ", ",
                             share_text(ns(share.excess), excess()), blamed(share, run_));
       }
       out += whom.empty() ? whom : whom + ")";
     }
     return out.empty() ? out : out + ". ";
+  }
+
+  /// The replica that was slow in most of the tail's time, and in far less of the typical: what of
+  /// the excess is of one's own is its doing.
+  [[nodiscard]] std::string straggler() const {
+    for (const auto& [index, time] : e_.tail.blame.by_fault) {
+      const Fault& fault = run_.faults[index].fault;
+      const auto found = e_.typical.blame.by_fault.find(index);
+      const Duration other = found == e_.typical.blame.by_fault.end() ? Duration{} : found->second;
+      const double share = ns(time) / ns(e_.tail.time);
+      if (fault.kind == FaultKind::straggler && share >= 0.5 &&
+          ns(other) <= 0.5 * share * ns(e_.typical.time))
+        return fmt::format("on {}, {:g} times slower as a straggler",
+                           run_.instances[fault.replica].name, fault.slowdown);
+    }
+    return {};
   }
 
   /// What is to blame for several parts.

@@ -98,6 +98,26 @@ TEST_CASE("the right hardware replays what was measured, and what-ifs are answer
   CHECK(execute(incident, "run again/config.yaml --quiet").exit_code == 0);
 }
 
+TEST_CASE("an imported scenario has a name of its own, and says what it ignored",
+          "[cli][incident]") {
+  const Scratch folder;
+  (void)folder.write("served.yaml", served + "description: The base's own.\n");
+  (void)folder.write("access.csv",
+                     "timestamp,path,prompt_tokens,output_tokens,ttft_ms,status\n"
+                     "2026-11-29T10:00:00.03Z,/v1/chat,100,20,9,200\n");
+  const Ran imported =
+      execute(folder, "incident import access.csv --format access-log --base served.yaml --out x");
+  CHECK(imported.err == "access.csv: ignored: columns path, status\n");
+  CHECK_THAT(config::read_file(folder / "x/import.json"), Contains("ignored_columns"));
+  execute(folder, "run x/scenario.yaml --out y --quiet");
+  const auto json = nlohmann::json::parse(config::read_file(folder / "y/summary.json"));
+  CHECK(json["scenario"] == "access.csv on served");
+  CHECK_THAT(
+      config::read_file(folder / "x/scenario.yaml"),
+      Contains("The traffic of access.csv (access-log; requests: 1) on the fleet of served.") &&
+          !Contains("The base's own"));
+}
+
 TEST_CASE("a GPU of a quarter of the bandwidth is refused", "[cli][incident]") {
   const Incident incident;
   const Ran imported = incident.import(

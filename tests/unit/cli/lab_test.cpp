@@ -32,6 +32,9 @@ TEST_CASE("the attention laboratory shows errors, counts and formulas", "[cli]")
   const std::string odd = page(scratch,
                                "flash-attention --queries 3 --keys 77 --width 5 --heads 2 --causal "
                                "--block-queries 2 --block-keys 9 --part-keys 10 --seed 1");
+  // Of b blocks a side the mask leaves (b + 1) / 2 b: 5 of 8.
+  CHECK_THAT(page(scratch, "flash-attention --causal"),
+             Contains("hence ratios that are not 1") && Contains("compute 62 % of them here"));
   CHECK_THAT(odd, Contains("2 heads, causal; seed 1") && Contains("parts of 10"));
 }
 

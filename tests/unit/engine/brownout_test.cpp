@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "hwmodels/network/transfer.hpp"
+#include "sim/engine/price_changes.hpp"
 #include "sim/engine/run.hpp"
 #include "tests/support/scratch.hpp"
 
@@ -138,6 +139,33 @@ TEST_CASE("a brown-out is the matter of replicas that use its links") {
   const std::string one_node = "  tensor_parallel_size: 8\n  replicas: 2";
   CHECK(run_browned(yaml(one_node, brownout("nic", always, never_over, 0.5))).log.records ==
         run_browned(yaml(one_node, "")).log.records);
+}
+
+TEST_CASE("a brown-out of links that nothing crosses is known for one") {
+  const auto idle = [](const std::string& cluster, const std::string& links,
+                       const Overrides& overrides = {}) {
+    return !idle_brownouts(parse_scenario("s.yaml",
+                                          yaml(cluster, brownout(links, always, never_over, 0.5)),
+                                          {overrides}))
+                .empty();
+  };
+  const std::string one_node = "  tensor_parallel_size: 8\n  replicas: 2";
+  CHECK(idle(one_node, "nic"));
+  CHECK(idle(one_node, "nic, node: 1"));
+  CHECK_FALSE(idle(two_nodes, "nic"));
+  CHECK_FALSE(idle(two_nodes, "nic, node: 1"));
+  // KV goes from node 0 to node 1; a third node has neither.
+  CHECK_FALSE(idle(pools, "nic, node: 0"));
+  CHECK_FALSE(idle(pools, "nic, node: 1"));
+  CHECK(
+      idle("  tensor_parallel_size: 8\n"
+           "  pools: {prefill: {role: prefill}, decode: {role: decode}, alone: {role: both}}",
+           "nic, node: 2"));
+  // Both pools on one node: KV stays inside it.
+  const std::string halves =
+      "  tensor_parallel_size: 4\n  pools: {prefill: {role: prefill}, decode: {role: decode}, "
+      "alone: {role: both, replicas: 2}}";
+  CHECK(idle(halves, "nic"));
 }
 
 TEST_CASE("a brown-out after the last request has ended does not happen") {

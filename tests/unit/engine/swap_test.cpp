@@ -139,5 +139,19 @@ TEST_CASE("a swap is refused where it is not modelled, at its key", "[swap][scen
              Catch::Contains("one pipeline stage"));
   CHECK_THAT(mistakes(network, v0 + swap + ", swap_space: 1 MiB"),
              Catch::Contains("engine.swap_space") && Catch::Contains("holds no KV block, of 2.0"));
-  CHECK_THAT(mistakes(network, v0 + "swap_space: 1 GiB"), Catch::Contains("swap_space"));
+  CHECK_THAT(mistakes(network, v0 + "swap_space: 1 GiB"),
+             Catch::Contains("engine.swap_space: goes with preemption_mode: swap") &&
+                 !Catch::Contains("unknown key"));
+  CHECK_THAT(mistakes(network, v0 + "kv_layout: contiguous, " + swap),
+             Catch::Contains("nothing is preempted that could be swapped"));
+}
+
+TEST_CASE("a pool that recomputes does not mind the swap space of the others", "[swap][scenario]") {
+  const std::string pools =
+      ", network: {node: hgx_h100, fabric: infiniband_ndr}, pools: {a: {role: both}, b: {role: "
+      "both, engine: {preemption_mode: recompute";
+  const std::string engine = "preset: vllm-v0, max_model_len: 4096, swap_space: 8 GiB, " + swap;
+  CHECK(mistakes(pools + "}}}", engine).empty());
+  CHECK_THAT(mistakes(pools + ", swap_space: 1 GiB}}}", engine),
+             Catch::Contains("cluster.pools.b.engine.swap_space: goes with preemption_mode: swap"));
 }

@@ -14,6 +14,7 @@
 using namespace tokenline;
 using namespace tokenline::report;
 using Catch::Contains;
+using Catch::Matches;
 
 namespace {
 
@@ -245,6 +246,10 @@ TEST_CASE("rules speak of pools by their own keys, and of what each computes", "
                                "engine.max_num_batched_tokens=20480"};
   CHECK_THAT(judged("chunked_prefill", split).evidence,
              Contains("are computed where nothing decodes"));
+  // A decode pool reserves blocks while their KV is on its way: no fault of their size.
+  CHECK_THAT(judged("paged_kv", split).evidence,
+             Matches(".*prefill: \\S+ % of what is allocated holds nothing; "
+                     "decode: blocks are reserved for KV on its way"));
   const Finding kernels =
       cured("prefill_attention", split + Overrides{"engine.prefill_attention=fa2"});
   // The decode pool computes no prompt.

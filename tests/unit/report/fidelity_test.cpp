@@ -109,6 +109,32 @@ TEST_CASE("a queue is looked at when it was observed", "[fidelity]") {
   CHECK(figure(fidelity, "queue.mean_running").replayed == Approx(running / 3.0));
 }
 
+TEST_CASE("looks at an idle server after the replay's end say nothing", "[fidelity]") {
+  const auto judge = [](const std::string& rows) {
+    const Scratch folder;
+    (void)folder.write("q.csv", "time_s,running,waiting\n" + rows);
+    Scenario scenario = parse_scenario(folder / "s.yaml",
+                                       std::string(small_scenario) + "observed: {file: q.csv}\n");
+    const RunResult result = run(scenario, probes(scenario.observed));
+    REQUIRE(to_seconds(result.end.time_since_epoch()).value() < 500.0);
+    return summarize(scenario, result).fidelity.value();
+  };
+  const Fidelity some = judge("1,1,0\n2,4,2\n3,1,0\n");
+  const Fidelity more = judge("1,1,0\n2,4,2\n3,1,0\n900,0,0\n901,0,0\n");
+  CHECK(more.idle_after_end == 2);
+  for (std::size_t i = 0; i < some.figures.size(); ++i) {
+    CHECK(more.figures[i].observed == some.figures[i].observed);
+    CHECK(more.figures[i].replayed == some.figures[i].replayed);
+  }
+  CHECK_THAT(fidelity_text(more), Contains("left out: 2 looks at the idle server"));
+  CHECK_THAT(fidelity_text(some), !Contains("left out"));
+  // Nothing is held against nothing; a server that still works is behind its replay.
+  CHECK_FALSE(judge("900,0,0\n").passed());
+  const Fidelity late = judge("900,3,2\n");
+  CHECK(late.idle_after_end == 0);
+  CHECK_FALSE(late.passed());
+}
+
 TEST_CASE("without observed a run is not judged", "[fidelity]") {
   Scenario scenario = parse_scenario("s.yaml", std::string(small_scenario));
   const RunResult result = run(scenario);

@@ -1,6 +1,7 @@
 // trace.json against the Trace Event Format, and against the run.
 #include "sim/report/trace_json.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <map>
@@ -93,6 +94,7 @@ void check_requests(const json& events) {
   for (const json& e : events) {
     const std::string ph = text(e, "ph");
     if (ph != "b" && ph != "e" && ph != "n") continue;
+    if (text(e, "cat") == "fault") continue;
     CHECK(text(e, "cat") == "request");
     CHECK(e.at("ts").is_number());
     auto& stack = open[text(e, "id")];
@@ -180,6 +182,49 @@ TEST_CASE("arrows follow a request from the replica that prefills to the one tha
   const Traced traced(pools, no_limit);
   check_format(traced);
   CHECK(check_arrows(traced.events) == traced.observed.run.log.records.size());
+}
+
+TEST_CASE("stragglers and brown-outs are slices from their begin to their end", "[report]") {
+  std::string slow = eventful;
+  slow.insert(slow.find("traffic:"),
+              "  - {kind: straggler, replica: 1, from: 1 s, to: 3 s, slowdown: 2}\n"
+              "  - {kind: straggler, replica: 0, from: 2 s, to: 900 s, slowdown: 1.5}\n");
+  const Traced traced(slow, no_limit);
+  check_format(traced);
+  const double end =
+      static_cast<double>(traced.observed.run.end.time_since_epoch().count()) / 1000.0;
+  std::vector<std::pair<double, int>> begins;
+  std::vector<double> ends;
+  for (const json& e : traced.events) {
+    if (e.value("cat", "") != "fault") continue;
+    CHECK(text(e, "name") == "straggler");
+    if (text(e, "ph") == "b") begins.emplace_back(number(e, "ts"), whole(e, "pid"));
+    if (text(e, "ph") == "e") ends.push_back(number(e, "ts"));
+  }
+  // Process 0 is the run, then the classes, then the replicas.
+  const int first = 1 + static_cast<int>(traced.observed.run.classes.size());
+  CHECK(begins == std::vector<std::pair<double, int>>{{1e6, first + 1}, {2e6, first}});
+  CHECK(ends == std::vector<double>{3e6, end});
+
+  const Traced cut(slow, 50'000);
+  std::map<std::string, int> open;
+  for (const json& e : cut.events)
+    if (e.value("cat", "") == "fault") open[text(e, "id")] += text(e, "ph") == "b" ? 1 : -1;
+  for (const auto& [id, count] : open) CHECK(count == 0);
+
+  std::string two_nodes = pools;
+  two_nodes.insert(two_nodes.find("  pools:"), "  tensor_parallel_size: 8\n");
+  const Traced brown(two_nodes +
+                         "faults: [{kind: link_brownout, link: nic, from: 1 s, to: 2 s, "
+                         "bandwidth_factor: 0.5}]\n",
+                     no_limit);
+  const auto fault = std::ranges::find_if(
+      brown.events, [](const json& e) { return e.value("cat", "") == "fault"; });
+  REQUIRE(fault != brown.events.end());
+  CHECK(fault->at("name") == "link_brownout");
+  CHECK(fault->at("pid") == 0);
+  CHECK(fault->at("args").at("links") == "all nics");
+  CHECK(fault->at("args").at("bandwidth_factor") == 0.5);
 }
 
 TEST_CASE("micro-batches of a pipeline have tracks of their own", "[report]") {

@@ -69,6 +69,50 @@ TEST_CASE("an access log is sorted by arrival and counts from its first request"
   CHECK_FALSE(observed[2].tpot.has_value());
 }
 
+TEST_CASE("times of an access log may be of ISO 8601, with a zone in all rows or in none",
+          "[incident]") {
+  const std::string header = "timestamp,prompt_tokens,output_tokens,ttft_ms\n";
+  const auto second_at = [&](const std::string& first, const std::string& second) {
+    return read(LogFormat::access_log, header + first + ",10,3,5\n" + second + ",10,3,5\n")
+        .arrivals[1]
+        .when;
+  };
+  CHECK(second_at("2026-11-29T10:00:00.03Z", "2026-11-29T10:00:01.53Z") == at_ms(1500));
+  CHECK(second_at("2026-11-29T10:00:00", "2026-11-29 10:00:01") == at_ms(1000));
+  // Clocks are put back: an hour of local time comes twice.
+  CHECK(second_at("2026-10-25T02:59:59+02:00", "2026-10-25T02:00:00+01:00") == at_ms(1000));
+  CHECK_THAT(mistakes(LogFormat::access_log,
+                      header + "2026-11-29T10:00:00Z,10,3,5\n" + "2026-11-29T10:00:01,10,3,5\n"),
+             Contains("log:3:1: error: trace: '2026-11-29T10:00:01' has no time zone"));
+  CHECK_THAT(mistakes(LogFormat::access_log, header + "1764410400.03,10,3,5\n"),
+             Contains("hint: seconds of any clock stand in a column 'arrival_s'"));
+  CHECK_THAT(mistakes(LogFormat::access_log,
+                      "arrival_s,prompt_tokens,output_tokens,ttft_ms\n"
+                      "2026-11-29T10:00:00.03Z,10,3,5\n"),
+             Contains("hint: times by the calendar stand in a column 'timestamp'"));
+}
+
+TEST_CASE("columns that a replay does not need are named, and slips of the pen are refused",
+          "[incident]") {
+  const IncidentLog log = read(LogFormat::access_log,
+                               "ip,arrival_s,prompt_tokens_total,prompt_tokens,output_tokens,"
+                               "ttft_ms,tpot_s,status\n"
+                               "10.0.0.1,1,40,30,20,5,0.01,200\n");
+  CHECK(log.ignored_columns ==
+        std::vector<std::string>{"ip", "prompt_tokens_total", "tpot_s", "status"});
+  REQUIRE(log.arrivals.size() == 1);
+  CHECK(log.arrivals[0].prompt_tokens == 30);
+  // A run's own requests.csv says nothing that would be missed.
+  CHECK(read(LogFormat::access_log,
+             "request_id,arrival_s,prompt_tokens,output_tokens,ttft_ms,ttft_own_prefill_ms\n"
+             "0,1,30,20,5,4\n")
+            .ignored_columns.empty());
+  CHECK_THAT(mistakes(LogFormat::access_log,
+                      "arrival_s,prompt_tokens,output_tokens,ttft_ms,e2e_ms\n1,30,20,5,9\n"),
+             Contains("log:1:47: error: trace: unknown column 'e2e_ms'") &&
+                 Contains("did you mean 'e2el_ms'? Rename it, or take it out"));
+}
+
 TEST_CASE("rows without an answer are mistakes, or are left out and counted", "[incident]") {
   const std::string text =
       "arrival_s,prompt_tokens,output_tokens,ttft_ms\n1,10,0,\n2,10,3,5.5\n3,10,0,\n";

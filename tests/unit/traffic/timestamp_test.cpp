@@ -8,6 +8,7 @@
 using tokenline::traffic::parse_calendar_time;
 using tokenline::traffic::parse_decimal_seconds;
 using tokenline::traffic::parse_rounded_seconds;
+using tokenline::traffic::parse_zoned_time;
 using tokenline::traffic::Timestamp;
 
 namespace {
@@ -100,6 +101,45 @@ TEST_CASE("what is no calendar time says why", "[traffic]") {
     const auto stamp = parse_calendar_time(text);
     REQUIRE_FALSE(stamp.nanoseconds);
     REQUIRE(stamp.problem.find(fragment) != std::string::npos);
+  }
+}
+
+TEST_CASE("an ISO 8601 time is one instant however its zone is written", "[traffic]") {
+  const std::int64_t instant = calendar("2026-11-29 10:00:00.03");
+  for (const char* text :
+       {"2026-11-29T10:00:00.03Z", "2026-11-29 10:00:00.03Z", "2026-11-29T11:00:00.03+01:00",
+        "2026-11-29T04:30:00.03-0530", "2026-11-30T00:00:00.030000000+14"}) {
+    INFO(text);
+    const auto zoned = parse_zoned_time(text);
+    CHECK(zoned.stamp.nanoseconds == instant);
+    CHECK(zoned.zoned);
+  }
+  for (const char* text : {"2026-11-29T10:00:00.03", "2026-11-29 10:00:00.03"}) {
+    CHECK(parse_zoned_time(text).stamp.nanoseconds == instant);
+    CHECK_FALSE(parse_zoned_time(text).zoned);
+  }
+}
+
+TEST_CASE("what is no ISO 8601 time says why", "[traffic]") {
+  const std::vector<std::pair<std::string, std::string>> cases{
+      {"", "such as 2026"},
+      {"2026-11-29", "such as 2026"},
+      {"2026-11-29t10:00:00Z", "such as 2026"},
+      {"2026-11-29T10:00Z", "such as 2026"},
+      {"2026-11-29T10:00:00ZZ", "such as 2026"},
+      {"2026-11-29T10:00:00Z0100", "such as 2026"},
+      {"2026-11-29T10:00:00+", "such as 2026"},
+      {"2026-11-29T10:00:00+1", "such as 2026"},
+      {"2026-11-29T10:00:00+24:00", "such as 2026"},
+      {"2026-11-29T10:00:00+01:60", "such as 2026"},
+      {"2026-11-29T10:00:00+01:000", "such as 2026"},
+      {"2026-02-29T10:00:00Z", "calendar"},
+      {"2026-11-29T10:00:00.1234567890Z", "nine fractional"}};
+  for (const auto& [text, fragment] : cases) {
+    INFO(text);
+    const auto zoned = parse_zoned_time(text);
+    REQUIRE_FALSE(zoned.stamp.nanoseconds);
+    CHECK(zoned.stamp.problem.find(fragment) != std::string::npos);
   }
 }
 
