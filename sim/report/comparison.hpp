@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -70,6 +71,8 @@ struct ComparisonOptions {
   std::optional<std::string> out;
   /// Keep what comparison_report() shows of each variant.
   bool report = false;
+  /// Once a stop is requested, compare() soon throws Interrupted.
+  std::stop_token stop = {};
 };
 
 /// Runs every variant of a study; its traffic is used up. The result and all files are the same for

@@ -1,0 +1,37 @@
+"""Types: the stubs are those of the module, and users are checked against them."""
+
+import subprocess
+import sys
+
+USER = """\
+import numpy as np
+import tokenline
+import tokenline.ray
+from typing import Any
+
+scenario: tokenline.Scenario = tokenline.load("quickstart.yaml", set={"engine.max_num_seqs": 64})
+result = tokenline.run(scenario, seed=7, steps=True)
+ttft: "np.ndarray[Any, Any]" = result.requests["ttft_ms"]
+lines: list[int] = [d.line for d in tokenline.ConfigError("").diagnostics]
+csv: str = tokenline.ray.sweep("sweep.yaml", max_retries=1).csv
+tokenline.run("quickstart.yaml")  # type: ignore[arg-type]
+tokenline.compare("study.yaml", threads="2")  # type: ignore[arg-type]
+"""
+
+
+def python(tmp_path, *words):
+    done = subprocess.run(
+        [sys.executable, "-m", *words], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_users_and_the_package_pass_mypy(tmp_path):
+    (tmp_path / "user.py").write_text(USER)
+    (tmp_path / "mypy.ini").write_text("[mypy]\n[mypy-ray.*]\nignore_missing_imports = True\n")
+    python(tmp_path, "mypy", "--strict", "user.py", "-p", "tokenline")
+
+
+def test_stubs_are_those_of_the_module(tmp_path):
+    (tmp_path / "mypy.ini").write_text("[mypy]\n[mypy-ray.*]\nignore_missing_imports = True\n")
+    python(tmp_path, "mypy.stubtest", "--mypy-config-file", "mypy.ini", "tokenline")
