@@ -14,8 +14,8 @@ namespace tokenline {
 /// arrivals look at them, decisions see both, and samples see the outcome.
 enum class Phase : std::uint8_t { completion, arrival, decision, sample };
 
-/// Thrown out of a simulation that was asked to stop. Why no std::exception: nobody is to take it for
-/// a failure, to be reported or tried again.
+/// Thrown out of a simulation that was asked to stop. Why no std::exception: nobody is to take it
+/// for a failure, to be reported or tried again.
 struct Interrupted {};
 
 /// The event kernel: a clock and a set of future events in a total order

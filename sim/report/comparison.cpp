@@ -59,8 +59,7 @@ VariantResult run_variant(Variant& variant, const std::string* directory,
 }
 
 BaseFidelity replay(ObservedBase& base, const std::stop_token& stop) {
-  const RunResult result =
-      run(base.scenario, probes(base.scenario.observed), nullptr, stop);
+  const RunResult result = run(base.scenario, probes(base.scenario.observed), nullptr, stop);
   const Summary summary = summarize(base.scenario, result);
   TOKENLINE_CHECK(summary.audit.passed, "{}:\n{}", base.file, audit_verdict(summary.audit));
   return {base.file, summary.fidelity.value()};
@@ -178,10 +177,9 @@ Comparison compare(Study& study, const ComparisonOptions& options) {
   Comparison comparison;
   comparison.plan = study.plan;
   comparison.observed.resize(study.observed.size());
-  for_each_index(study.observed.size(), options.threads,
-                 [&](std::size_t i) {
-                   comparison.observed[i] = replay(study.observed[i], options.stop);
-                 });
+  for_each_index(study.observed.size(), options.threads, [&](std::size_t i) {
+    comparison.observed[i] = replay(study.observed[i], options.stop);
+  });
   comparison.refused = !options.ignore_fidelity && !comparison.faithful();
   if (!comparison.refused) run_variants(study, options, directories, comparison);
   if (options.out) {

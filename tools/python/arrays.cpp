@@ -16,12 +16,11 @@ template <class Value>
 nb::object array(std::vector<Value> values) {
   auto owned = std::make_unique<std::vector<Value>>(std::move(values));
   std::vector<Value>* memory = owned.get();
-  const nb::capsule owner(memory, [](void* p) noexcept {
-    delete static_cast<std::vector<Value>*>(p);
-  });
+  const nb::capsule owner(memory,
+                          [](void* p) noexcept { delete static_cast<std::vector<Value>*>(p); });
   static_cast<void>(owned.release());
-  return nb::cast(nb::ndarray<nb::numpy, Value, nb::ndim<1>>(memory->data(), {memory->size()},
-                                                             owner));
+  return nb::cast(
+      nb::ndarray<nb::numpy, Value, nb::ndim<1>>(memory->data(), {memory->size()}, owner));
 }
 
 nb::object array(Words words) {

@@ -1,5 +1,6 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include <cstddef>
@@ -51,9 +52,8 @@ struct Result {
     report::refuse_inputs(directory, report::input_files(scenario));
     report::write_run(directory, scenario, run, summary);
     if (log)
-      report::write_file(directory + "/steps.csv", [&](std::ostream& file) {
-        report::write_steps_csv(file, *log, run);
-      });
+      report::write_file(directory + "/steps.csv",
+                         [&](std::ostream& file) { report::write_steps_csv(file, *log, run); });
   }
 };
 

@@ -46,10 +46,10 @@ void restore(Point& point, const PointState& state) {
 }
 
 Sweep read(const std::string& file, const nb::bytes& text) {
-  return interruptible([&, yaml = std::string(text.c_str(), text.size())](
-                           const std::stop_token& stop) {
-    return sweep::parse_sweep(file, yaml, stop);
-  });
+  return interruptible(
+      [&, yaml = std::string(text.c_str(), text.size())](const std::stop_token& stop) {
+        return sweep::parse_sweep(file, yaml, stop);
+      });
 }
 
 std::string simulate_point(const Point& point) {
@@ -89,11 +89,11 @@ class KeepsErrors {
 void run_all(const Sweep& sweep, const ResultFolder& folder, std::optional<std::size_t> threads) {
   interruptible([&](const std::stop_token& stop) {
     KeepsErrors run(stop);
-    const sweep::RunReport report = sweep::run_points(
-        sweep, sweep::shard_of(sweep, 0, 1), folder,
-        {.threads = threads.value_or(report::hardware_threads()),
-         .run = [&](const Point& point) { return run(point); },
-         .stopped = [&] { return stop.stop_requested(); }});
+    const sweep::RunReport report =
+        sweep::run_points(sweep, sweep::shard_of(sweep, 0, 1), folder,
+                          {.threads = threads.value_or(report::hardware_threads()),
+                           .run = [&](const Point& point) { return run(point); },
+                           .stopped = [&] { return stop.stop_requested(); }});
     run.rethrow(sweep, report.failures);
   });
 }
@@ -136,8 +136,8 @@ void bind_sweep(nb::module_& m) {
   nb::class_<ResultFolder>(m, "ResultFolder", "One file per result; may be shared and killed.")
       .def_static("claim", &ResultFolder::claim, "directory"_a, "sweep"_a)
       .def_prop_ro("directory", &ResultFolder::directory)
-      .def("missing", [](const ResultFolder& f, const Sweep& s) { return missing(s, f); },
-           "sweep"_a)
+      .def(
+          "missing", [](const ResultFolder& f, const Sweep& s) { return missing(s, f); }, "sweep"_a)
       .def("put", put, "point"_a, "json"_a, nb::call_guard<nb::gil_scoped_release>());
   nb::class_<sweep::Merged>(m, "Merged", "The results of a sweep, in the order of its points.")
       .def("columns", [](const sweep::Merged& merged) { return arrays(sweep_columns(merged)); })
@@ -146,10 +146,12 @@ void bind_sweep(nb::module_& m) {
   m.def("run_point", simulate_point, "point"_a, "Simulates a point; its result as JSON.");
   m.def("run_points", run_all, "sweep"_a, "folder"_a, "threads"_a.none(),
         "Simulates the points without a result.");
-  m.def("merge", [](const std::string& directory) {
-          return sweep::merge(std::vector<std::string>{directory});
-        },
-        "directory"_a, nb::call_guard<nb::gil_scoped_release>(), "Gathers the results of a folder.");
+  m.def(
+      "merge",
+      [](const std::string& directory) {
+        return sweep::merge(std::vector<std::string>{directory});
+      },
+      "directory"_a, nb::call_guard<nb::gil_scoped_release>(), "Gathers the results of a folder.");
 }
 
 }  // namespace tokenline::python

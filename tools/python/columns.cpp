@@ -34,9 +34,8 @@ class TableBuilder {
 
   template <class Of>
   void whole(std::string name, Of of) {
-    add<std::int64_t>(std::move(name), [&](const auto& row) {
-      return static_cast<std::int64_t>(of(row));
-    });
+    add<std::int64_t>(std::move(name),
+                      [&](const auto& row) { return static_cast<std::int64_t>(of(row)); });
   }
   template <class Of>
   void real(std::string name, Of of) {
@@ -99,9 +98,8 @@ bool whole_everywhere(const std::vector<double>& values) {
 
 std::vector<std::int64_t> as_integers(const std::vector<double>& values) {
   std::vector<std::int64_t> whole(values.size());
-  std::ranges::transform(values, whole.begin(), [](double v) {
-    return static_cast<std::int64_t>(v);
-  });
+  std::ranges::transform(values, whole.begin(),
+                         [](double v) { return static_cast<std::int64_t>(v); });
   return whole;
 }
 
@@ -131,9 +129,7 @@ std::vector<Column> request_columns(const RunResult& run) {
   const auto& records = run.log.records;
   TableBuilder table(records);
   const auto completed = [](double (*of)(const RequestRecord&)) {
-    return [of](const RequestRecord& r) {
-      return r.outcome == Outcome::completed ? of(r) : none;
-    };
+    return [of](const RequestRecord& r) { return r.outcome == Outcome::completed ? of(r) : none; };
   };
   std::int64_t id = 0;
   table.whole("request_id", [&](const RequestRecord&) { return id++; });
@@ -146,16 +142,16 @@ std::vector<Column> request_columns(const RunResult& run) {
   table.words("instance", std::move(instances), [&](const RequestRecord& r) {
     return r.outcome == Outcome::rejected ? no_instance : r.instance;
   });
-  table.words("outcome", outcome_names(), [](const RequestRecord& r) {
-    return static_cast<std::int32_t>(r.outcome);
-  });
+  table.words("outcome", outcome_names(),
+              [](const RequestRecord& r) { return static_cast<std::int32_t>(r.outcome); });
   table.real("arrival_s", [](const RequestRecord& r) { return in_s(r.arrival); });
   table.whole("prompt_tokens", [](const RequestRecord& r) { return r.prompt_tokens; });
   table.whole("output_tokens", [](const RequestRecord& r) { return r.output_tokens; });
   table.real("ttft_ms", completed([](const RequestRecord& r) { return in_ms(r.ttft()); }));
   table.real("tpot_ms", completed(tpot_ms));
   table.real("e2el_ms", completed([](const RequestRecord& r) { return in_ms(r.e2el()); }));
-  table.real("first_token_s", completed([](const RequestRecord& r) { return in_s(r.first_token); }));
+  table.real("first_token_s",
+             completed([](const RequestRecord& r) { return in_s(r.first_token); }));
   table.real("finish_s", [](const RequestRecord& r) {
     return r.outcome == Outcome::in_flight ? none : in_s(r.finish);
   });
@@ -171,9 +167,8 @@ std::vector<Column> request_columns(const RunResult& run) {
       return part_ms(r, r.ttft_parts, static_cast<Part>(i));
     });
   for (std::size_t i = 0; i < part_count; ++i)
-    table.real(fmt::format("e2el_{}_ms", name(static_cast<Part>(i))), [&](const RequestRecord& r) {
-      return part_ms(r, r.parts, static_cast<Part>(i));
-    });
+    table.real(fmt::format("e2el_{}_ms", name(static_cast<Part>(i))),
+               [&](const RequestRecord& r) { return part_ms(r, r.parts, static_cast<Part>(i)); });
   return table.take();
 }
 
@@ -205,8 +200,8 @@ std::vector<Column> step_columns(const report::RunLog& log, const RunResult& run
   table.whole("running", [](const Row& r) { return r.step->running; });
   table.whole("waiting", [](const Row& r) { return r.step->waiting_requests; });
   std::vector<std::string> causes;
-  for (const Blocked blocked : {Blocked::nothing, Blocked::sequence_slot, Blocked::kv_blocks,
-                                Blocked::token_budget})
+  for (const Blocked blocked :
+       {Blocked::nothing, Blocked::sequence_slot, Blocked::kv_blocks, Blocked::token_budget})
     causes.emplace_back(report::name(blocked));
   table.words("blocked", std::move(causes), [](const Row& r) {
     switch (r.step->blocked) {
@@ -243,7 +238,8 @@ std::vector<Column> sweep_columns(const sweep::Merged& merged) {
     table.add(axis_values(axes[axis], values));
   }
   table.whole("seed", [&](std::size_t row) { return result(row).seed; });
-  table.whole("asserts_failed", [&](std::size_t row) { return sweep::asserts_failed(result(row)); });
+  table.whole("asserts_failed",
+              [&](std::size_t row) { return sweep::asserts_failed(result(row)); });
   table.real("simulated_s", [&](std::size_t row) { return result(row).simulated_s; });
   for (const sweep::FigureTable& figures : sweep::figure_tables(merged))
     for (const sweep::FigureColumn& figure : figures.columns) {

@@ -49,8 +49,8 @@ struct RunOptions {
 
 /// Simulates those of the points that have no result in the folder, and keeps each result as soon
 /// as it is there. A point that fails keeps no other from being run. Throws OutputError when a
-/// result cannot be written; no point begins after that. Interrupted, where `run` throws it, goes to
-/// the caller.
+/// result cannot be written; no point begins after that. Interrupted, where `run` throws it, goes
+/// to the caller.
 [[nodiscard]] RunReport run_points(const Sweep& sweep, const std::vector<std::size_t>& points,
                                    const ResultFolder& folder, const RunOptions& options);
 

@@ -37,8 +37,8 @@ struct Sweep {
 
 /// Reads a sweep and loads the scenario of every point, on all processors. Throws ConfigError with
 /// every mistake found: those of the sweep at their line, those of a value at its line in the
-/// sweep, with the first point that has it. Throws Interrupted (sim/kernel/simulation.hpp) soon after
-/// a stop is requested.
+/// sweep, with the first point that has it. Throws Interrupted (sim/kernel/simulation.hpp) soon
+/// after a stop is requested.
 [[nodiscard]] Sweep load_sweep(const std::string& path, const std::stop_token& stop = {});
 
 /// The same from text; the base is relative to the folder of `file`.

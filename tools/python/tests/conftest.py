@@ -20,9 +20,10 @@ def cli():
 
     def run(*words):
         program = pathlib.Path(sysconfig.get_path("scripts")) / "tokenline"
-        return subprocess.run(
-            [program, *map(str, words)], check=True, capture_output=True, text=True
-        ).stdout
+        done = subprocess.run([program, *map(str, words)], capture_output=True, text=True)
+        # 1: an assert of the scenario does not hold.
+        assert done.returncode in (0, 1), done.stderr
+        return done.stdout
 
     return run
 
@@ -45,6 +46,6 @@ grid:
 seeds: [1, 2]
 """
 
-#: Hours of wall time, were nobody to interrupt it.
-ENDLESS = {"traffic.short.num_prompts": 1_000_000_000}
+#: Minutes of wall time, were nobody to interrupt it.
+ENDLESS = {"traffic.short.num_prompts": 100_000_000}
 ENDLESS_SCENARIO = "scenarios/bench/million_requests.yaml"

@@ -15,14 +15,14 @@ study: endless
 base: {ENDLESS_SCENARIO}
 columns: [short.p99_ttft_ms]
 variants:
-  - {{name: one, set: {{traffic.short.num_prompts: 1000000000}}}}
-  - {{name: two, set: {{traffic.short.num_prompts: 1000000000}}}}
+  - {{name: one, set: {{traffic.short.num_prompts: 100000000}}}}
+  - {{name: two, set: {{traffic.short.num_prompts: 100000000}}}}
 """
 
 ENDLESS_SWEEP = f"""\
 sweep: endless
 base: {ENDLESS_SCENARIO}
-grid: {{traffic.short.num_prompts: [1000000000, 1000000001, 1000000002]}}
+grid: {{traffic.short.num_prompts: [99999998, 99999999, 100000000]}}
 """
 
 CALLS = {
@@ -59,9 +59,12 @@ def test_ctrl_c_ends_it_within_half_a_second(root, call):
         pressed.append(time.monotonic())
         os.kill(os.getpid(), signal.SIGINT)
 
-    after(0.3, press)
-    with pytest.raises(KeyboardInterrupt):
-        call()
+    timer = after(0.3, press)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            call()
+    finally:
+        timer.cancel()
     assert time.monotonic() - pressed[0] < 0.5
 
 

@@ -29,7 +29,7 @@ sweep: slow
 base: scenarios/bench/million_requests.yaml
 grid:
   traffic.short.num_prompts: [400000]
-  engine.max_num_seqs: [32, 64, 128, 256]
+  engine.max_num_seqs: [64, 128, 256]
 seeds: [1, 2]
 """
 
@@ -48,20 +48,28 @@ def cluster(root):
     cluster.shutdown()
 
 
-def workers():
-    """Processes of Ray's workers that run points, by id."""
-    listed = subprocess.run(["ps", "-eo", "pid,args"], capture_output=True, text=True).stdout
-    return [int(line.split()[0]) for line in listed.splitlines()
-            if line.split(maxsplit=1)[1].startswith("ray::_run_point")]
+def raylet(node):
+    return node.all_processes["raylet"][0].process
 
 
-def kill_during(sweep, kill):
-    """Runs the sweep, and `kill` once points are under way."""
+def workers(cluster):
+    """The workers of a cluster that run points, by process id."""
+    raylets = [raylet(node).pid for node in cluster.list_all_nodes()]
+    listed = subprocess.run(
+        ["ps", "-o", "pid=,args=", "--ppid", ",".join(map(str, raylets))],
+        capture_output=True, text=True,
+    ).stdout
+    processes = [line.split(maxsplit=1) for line in listed.splitlines()]
+    return [int(pid) for pid, command in processes if command.startswith("ray::_run_point")]
+
+
+def kill_during(cluster, sweep, kill):
+    """Runs the sweep, and `kill` once points are under way on both nodes."""
     killed = []
 
     def when_running():
         deadline = time.monotonic() + 60
-        while len(workers()) < 2 and time.monotonic() < deadline:
+        while len(workers(cluster)) < 2 and time.monotonic() < deadline:
             time.sleep(0.05)
         time.sleep(0.3)
         killed.append(kill())
@@ -71,12 +79,6 @@ def kill_during(sweep, kill):
     result = sweep()
     killer.join()
     return result, killed[0]
-
-
-def kill_a_worker():
-    victim = workers()[0]
-    os.kill(victim, signal.SIGKILL)
-    return victim
 
 
 @with_ray
@@ -96,18 +98,22 @@ def test_a_killed_worker_and_a_killed_node_change_nothing(cluster, tmp_path):
     def over_ray(name):
         return lambda: tokenline.ray.sweep(SLOW_SWEEP, out=tmp_path / name)
 
-    spread, victim = kill_during(over_ray("worker"), kill_a_worker)
-    assert victim not in workers()
+    def kill_a_worker():
+        victim = workers(cluster)[0]
+        os.kill(victim, signal.SIGKILL)
+        return victim
+
+    spread, victim = kill_during(cluster, over_ray("worker"), kill_a_worker)
+    assert victim not in workers(cluster)
     assert spread.csv == local.csv
     assert files_of(tmp_path / "worker") == files_of(tmp_path / "local")
 
     def kill_the_second_raylet():
-        node = cluster.list_all_nodes()[1]
-        raylet = node.all_processes["raylet"][0].process
-        raylet.kill()
-        return raylet.wait()
+        second = raylet(cluster.list_all_nodes()[1])
+        second.kill()
+        return second.wait()
 
-    spread, code = kill_during(over_ray("node"), kill_the_second_raylet)
+    spread, code = kill_during(cluster, over_ray("node"), kill_the_second_raylet)
     assert code == -signal.SIGKILL
     assert spread.csv == local.csv
     assert files_of(tmp_path / "node") == files_of(tmp_path / "local")
