@@ -99,6 +99,9 @@ struct Datasheet {
   double synchronous_mma_share = 1.0;
   std::int64_t gpus_per_node = 0;
   BytesPerSecond interconnect;  ///< Between GPUs of a node, each direction; zero where not stated.
+  Watts power_limit;   ///< TDP or TGP of the board; zero where not stated: no energy is computed.
+  Watts idle_power;    ///< Of a board that serves nothing; zero where not measured (power.hpp).
+  Watts memory_power;  ///< Draw at full bandwidth without FLOPs; zero where not measured.
 
   /// Dense peak of tensor cores for weights of a precision. mxfp4 is multiplied at 16 bit, and so
   /// is fp8 where the tensor cores do not take it.

@@ -6,6 +6,7 @@
 #include <array>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "hwmodels/gpu.hpp"
 #include "hwmodels/kernels/fitted_kernel.hpp"
@@ -45,6 +46,25 @@ std::vector<std::string> names_of(const std::array<Enum, size>& values) {
   return words;
 }
 
+void read_power(Reader& reader, Datasheet& sheet) {
+  constexpr Range<double> watts{0.0, 1e5};
+  const std::size_t before = reader.document().mistakes();
+  sheet.power_limit = reader.power(
+      {"power_limit", "TDP of the board; without it no energy is computed"}, watts, "0 W");
+  sheet.idle_power = reader.power(
+      {"idle_power", "Draw of a board that serves nothing", "a usual share of the limit"}, watts,
+      "0 W");
+  sheet.memory_power =
+      reader.power({"memory_power", "Draw at full memory bandwidth", "a usual share of the limit"},
+                   watts, "0 W");
+  if (reader.document().mistakes() != before) return;
+  for (const auto& [key, draw] :
+       {std::pair{"idle_power", sheet.idle_power}, std::pair{"memory_power", sheet.memory_power}})
+    if (draw > sheet.power_limit) reader.error(key, "exceeds power_limit");
+  if (sheet.memory_power.value() > 0.0 && sheet.memory_power <= sheet.idle_power)
+    reader.error("memory_power", "does not exceed idle_power");
+}
+
 Datasheet read_datasheet(Reader& reader) {
   Datasheet sheet;
   sheet.description = reader.text({"description", "Full name of the product"});
@@ -73,6 +93,7 @@ Datasheet read_datasheet(Reader& reader) {
       {"interconnect", "NVLink or PCIe of one GPU, each direction"}, {0.0, 1e14}, "0 B/s");
   if (sheet.interconnect.value() > 0.0 && sheet.interconnect.value() < 1e8)
     reader.error("interconnect", "is below 100 MB/s; leave it out where there is none");
+  read_power(reader, sheet);
   return sheet;
 }
 

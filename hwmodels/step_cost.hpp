@@ -177,6 +177,10 @@ class StepCost {
   [[nodiscard]] Bytes activations(std::int64_t tokens, std::int64_t sampled,
                                   std::int64_t score_elements) const;
 
+  /// Prices of the operators over all tokens alone (no attention, LM head or sampler), by tokens of
+  /// a group of attention data parallelism, from 0: no step with that many takes less time.
+  [[nodiscard]] std::span<const Price> token_prices() const { return by_tokens_; }
+
   [[nodiscard]] const StepSetup& setup() const { return setup_; }
   [[nodiscard]] const models::OperatorList& operators() const { return operators_; }
 

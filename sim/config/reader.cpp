@@ -141,6 +141,10 @@ PerSecond Reader::rate(Key key, Range<double> range, std::optional<std::string_v
   return PerSecond(state_->read_quantity(key, rate_dimension, range, fallback));
 }
 
+Watts Reader::power(Key key, Range<double> range, std::optional<std::string_view> fallback) {
+  return Watts(state_->read_quantity(key, power_dimension, range, fallback));
+}
+
 std::optional<std::int64_t> Reader::optional_integer(Key key, Range<std::int64_t> range) {
   return state_->read_optional<std::int64_t>(
       key, key_info("integer", describe_range(range)),

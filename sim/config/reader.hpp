@@ -96,10 +96,10 @@ class Document {
 /// A key without a fallback is required. Quantities must carry a unit: `80 GB`, `3.35 TB/s`,
 /// `35/s`, `512 ms`, `989 TFLOP/s`; a bare number is an error, except 0. Units: s ms us ns min h;
 /// B kB MB GB TB KiB MiB GiB TiB; B/s … TB/s (also GiB/s …); FLOP/s GFLOP/s TFLOP/s PFLOP/s; /s
-/// /min /h Hz MHz GHz. Quotes around a quantity are allowed (JSON needs them). Integers: decimal
-/// digits with optional sign and underscores (`16_384`); no octal, hex, leading zero or exponent.
-/// NaN and infinity are errors everywhere, except `inf` where the range of real() ends at infinity.
-/// Booleans: `true` and `false`. A collection given as nothing (`faults:`) is empty.
+/// /min /h Hz MHz GHz; W kW. Quotes around a quantity are allowed (JSON needs them). Integers:
+/// decimal digits with optional sign and underscores (`16_384`); no octal, hex, leading zero or
+/// exponent. NaN and infinity are errors everywhere, except `inf` where the range of real() ends at
+/// infinity. Booleans: `true` and `false`. A collection given as nothing (`faults:`) is empty.
 class Reader {
  public:
   /// The root mapping. A document that is not a mapping is an error, and reads as an empty one.
@@ -126,6 +126,8 @@ class Reader {
                                          std::optional<std::string_view> fallback = {});
   [[nodiscard]] PerSecond rate(Key key, Range<double> range,
                                std::optional<std::string_view> fallback = {});
+  [[nodiscard]] Watts power(Key key, Range<double> range,
+                            std::optional<std::string_view> fallback = {});
 
   /// Keys that may be absent and have no default: nothing when not given (the resolved tree then
   /// lacks them too), and after a mistake.
@@ -202,5 +204,6 @@ class Reader {
 [[nodiscard]] std::optional<BytesPerSecond> parse_bandwidth(std::string_view text);
 [[nodiscard]] std::optional<FlopsPerSecond> parse_flop_rate(std::string_view text);
 [[nodiscard]] std::optional<PerSecond> parse_rate(std::string_view text);
+[[nodiscard]] std::optional<Watts> parse_power(std::string_view text);
 
 }  // namespace tokenline::config

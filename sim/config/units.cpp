@@ -37,6 +37,7 @@ constexpr std::array<Unit, 4> flop_rate_units{
     {{"FLOP/s"}, {"GFLOP/s", 1e9}, {"TFLOP/s", 1e12}, {"PFLOP/s", 1e15}}};
 constexpr std::array<Unit, 6> rate_units{
     {{"/s"}, {"/min", 1.0, 60.0}, {"/h", 1.0, 3600.0}, {"Hz"}, {"MHz", 1e6}, {"GHz", 1e9}}};
+constexpr std::array<Unit, 2> power_units{{{"W"}, {"kW", 1e3}}};
 
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
@@ -88,6 +89,7 @@ constinit const Dimension size_dimension{"size", "80 GB", size_units, 5};
 constinit const Dimension bandwidth_dimension{"bandwidth", "3.35 TB/s", bandwidth_units, 5};
 constinit const Dimension flop_rate_dimension{"FLOP rate", "989 TFLOP/s", flop_rate_units, 4};
 constinit const Dimension rate_dimension{"rate", "35/s", rate_units, 1};
+constinit const Dimension power_dimension{"power", "700 W", power_units, 2};
 
 Amount parse_amount(const Dimension& dimension, std::string_view text) {
   text = trim(text);
@@ -139,6 +141,9 @@ std::optional<FlopsPerSecond> parse_flop_rate(std::string_view text) {
 }
 std::optional<PerSecond> parse_rate(std::string_view text) {
   return parse_as<PerSecond>(rate_dimension, text);
+}
+std::optional<Watts> parse_power(std::string_view text) {
+  return parse_as<Watts>(power_dimension, text);
 }
 
 }  // namespace tokenline::config

@@ -28,6 +28,7 @@ extern const Dimension size_dimension;
 extern const Dimension bandwidth_dimension;
 extern const Dimension flop_rate_dimension;
 extern const Dimension rate_dimension;
+extern const Dimension power_dimension;
 
 /// An amount in base units, or why the text is none.
 struct Amount {

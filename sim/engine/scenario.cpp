@@ -204,7 +204,7 @@ void read(Scenario& scenario, config::Document& document) {
   Reader root(document);
   scenario.name = root.text({"scenario", "Name of the scenario."});
   scenario.description = root.text({"description", "What it shows."}, "");
-  scenario.seed = static_cast<std::uint64_t>(root.integer(
+  scenario.seed += static_cast<std::uint64_t>(root.integer(
       {"seed", "Seed of every random draw."}, {0, std::numeric_limits<std::int64_t>::max()}, 42));
   const auto model = load_named(
       root,
@@ -281,6 +281,7 @@ Scenario build(config::Node root, const ScenarioOptions& options) {
   Scenario scenario;
   scenario.file = root.where.file;
   scenario.error_band = options.error_band;
+  scenario.seed = options.seed_shift;
   config::Document document(std::move(root));
   for (const auto& d : wrong_overrides) document.error(d.where, d.path, d.message, d.hint);
   read(scenario, document);

@@ -81,6 +81,8 @@ struct ScenarioOptions {
   std::vector<std::string> overrides;  ///< "engine.block_size=32", applied in order.
   /// Moves every price by so many times the median error of its calibration: -1, 0 or 1.
   double error_band = 0.0;
+  /// Added to the seed, for replications; `resolved` states the seed without it.
+  std::uint64_t seed_shift = 0;
 };
 
 /// Reads, checks and builds a scenario. Throws ConfigError with every mistake found.

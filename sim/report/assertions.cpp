@@ -26,50 +26,8 @@ constexpr std::array<std::pair<std::string_view, Relation>, 6> operators{
      {"<", Relation::less},
      {">", Relation::greater}}};
 
-std::string_view trimmed(std::string_view text) {
-  const auto begin = text.find_first_not_of(' ');
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
-}
-
 /// Where the operator of a condition begins.
 std::size_t operator_at(std::string_view text) { return text.find_first_of("<>=!"); }
-
-/// The path that is meant: "p99_ttft(chat)" is "chat.p99_ttft_ms", and "goodput" that of all.
-/// Anything that names no metric comes back as it is, but for its form.
-std::string path_of(std::string_view text, std::span<const std::string> classes,
-                    std::span<const std::string> pools) {
-  std::string_view key = text;
-  std::string_view scope = "all";
-  if (const auto open = text.find('('); open != std::string_view::npos && text.ends_with(')')) {
-    key = trimmed(text.substr(0, open));
-    scope = trimmed(text.substr(open + 1, text.size() - open - 2));
-  } else if (text.empty() || text.find('.') != std::string_view::npos) {
-    return std::string(text);
-  }
-  const std::string path = fmt::format("{}.{}", scope, key);
-  for (const std::string& meant :
-       {path, path + "_ms", path + "_s", fmt::format("{}.request_{}", scope, key)})
-    if (!metric_mistake(meant, classes, pools)) return meant;
-  return path;
-}
-
-/// A bound with or without the unit that the metric's name tells: times, rates, shares.
-std::optional<double> bound_of(std::string_view text, std::string_view metric) {
-  if (const auto number = config::parse_real(text); number.ok()) return number.value;
-  if (metric.ends_with("_ms") || metric.ends_with("_s")) {
-    const auto time = config::parse_seconds(text);
-    if (!time) return std::nullopt;
-    return time->value() * (metric.ends_with("_ms") ? 1e3 : 1.0);
-  }
-  if (metric.ends_with("_throughput") || metric.ends_with("_goodput")) {
-    const auto rate = config::parse_rate(text);
-    return rate ? std::optional(rate->value()) : std::nullopt;
-  }
-  if (!metric.ends_with("_fraction") || !text.ends_with('%')) return std::nullopt;
-  const auto percent = config::parse_real(trimmed(text.substr(0, text.size() - 1)));
-  return percent.ok() ? std::optional(percent.value / 100.0) : std::nullopt;
-}
 
 /// A condition, or why it is none.
 struct Parsed {
@@ -90,10 +48,10 @@ Parsed parse(const std::string& text, const std::vector<std::string>& classes,
                       "write `metric < number`, or with <=, >, >=, == or !="};
     return parsed;
   }
-  parsed.condition.metric = path_of(trimmed(whole.substr(0, at)), classes, pools);
+  parsed.condition.metric = metric_path(trimmed(whole.substr(0, at)), classes, pools);
   parsed.condition.comparison = sign->second;
   const std::string_view text_of_bound = trimmed(whole.substr(at + sign->first.size()));
-  const auto bound = bound_of(text_of_bound, parsed.condition.metric);
+  const auto bound = amount_of(text_of_bound, parsed.condition.metric);
   parsed.condition.bound = bound.value_or(0.0);
   if (const auto mistake = metric_mistake(parsed.condition.metric, classes, pools))
     parsed.mistake = *mistake;
@@ -102,13 +60,6 @@ Parsed parse(const std::string& text, const std::vector<std::string>& classes,
         fmt::format("'{}' is no amount of {}", text_of_bound, key_of(parsed.condition.metric)),
         "a number in the metric's own unit, or with one: 800 ms, 30/s, 95 %"};
   return parsed;
-}
-
-/// Where the i-th condition stands: resolved values keep the places of the text.
-config::Location where(const Scenario& scenario, std::size_t i) {
-  const config::Node* list = scenario.resolved.find("assert");
-  if (list == nullptr || i >= list->items.size()) return {scenario.file, 1, 1};
-  return list->items[i].where;
 }
 
 bool holds(double value, Relation comparison, double bound) {
@@ -131,6 +82,51 @@ bool holds(double value, Relation comparison, double bound) {
 
 }  // namespace
 
+std::string_view trimmed(std::string_view text) {
+  const auto begin = text.find_first_not_of(' ');
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
+}
+
+std::string metric_path(std::string_view text, std::span<const std::string> classes,
+                        std::span<const std::string> pools) {
+  std::string_view key = text;
+  std::string_view scope = "all";
+  if (const auto open = text.find('('); open != std::string_view::npos && text.ends_with(')')) {
+    key = trimmed(text.substr(0, open));
+    scope = trimmed(text.substr(open + 1, text.size() - open - 2));
+  } else if (text.empty() || text.find('.') != std::string_view::npos) {
+    return std::string(text);
+  }
+  const std::string path = fmt::format("{}.{}", scope, key);
+  for (const std::string& meant :
+       {path, path + "_ms", path + "_s", fmt::format("{}.request_{}", scope, key)})
+    if (!metric_mistake(meant, classes, pools)) return meant;
+  return path;
+}
+
+std::optional<double> amount_of(std::string_view text, std::string_view metric) {
+  if (const auto number = config::parse_real(text); number.ok()) return number.value;
+  if (metric.ends_with("_ms") || metric.ends_with("_s")) {
+    const auto time = config::parse_seconds(text);
+    if (!time) return std::nullopt;
+    return time->value() * (metric.ends_with("_ms") ? 1e3 : 1.0);
+  }
+  if (metric.ends_with("_throughput") || metric.ends_with("_goodput")) {
+    const auto rate = config::parse_rate(text);
+    return rate ? std::optional(rate->value()) : std::nullopt;
+  }
+  if (!metric.ends_with("_fraction") || !text.ends_with('%')) return std::nullopt;
+  const auto percent = config::parse_real(trimmed(text.substr(0, text.size() - 1)));
+  return percent.ok() ? std::optional(percent.value / 100.0) : std::nullopt;
+}
+
+config::Location condition_place(const Scenario& scenario, std::size_t i) {
+  const config::Node* list = scenario.resolved.find("assert");
+  if (list == nullptr || i >= list->items.size()) return {scenario.file, 1, 1};
+  return list->items[i].where;
+}
+
 std::vector<Condition> read_conditions(const Scenario& scenario) {
   std::vector<Condition> conditions;
   std::vector<config::Diagnostic> mistakes;
@@ -139,7 +135,7 @@ std::vector<Condition> read_conditions(const Scenario& scenario) {
   for (std::size_t i = 0; i < scenario.asserts.size(); ++i) {
     Parsed parsed = parse(scenario.asserts[i], classes, pools);
     if (!parsed.mistake.message.empty())
-      mistakes.push_back({where(scenario, i), fmt::format("assert[{}]", i),
+      mistakes.push_back({condition_place(scenario, i), fmt::format("assert[{}]", i),
                           std::move(parsed.mistake.message), std::move(parsed.mistake.hint)});
     conditions.push_back(std::move(parsed.condition));
   }

@@ -182,6 +182,8 @@ Comparison compare(Study& study, const ComparisonOptions& options) {
   });
   comparison.refused = !options.ignore_fidelity && !comparison.faithful();
   if (!comparison.refused) run_variants(study, options, directories, comparison);
+  if (!comparison.refused && options.replications)
+    comparison.replicated = replicate(options.reload, *options.replications);
   if (options.out) {
     write_file((std::filesystem::path(*options.out) / comparison_marker).string(),
                comparison_json(comparison));

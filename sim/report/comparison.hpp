@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -9,6 +10,7 @@
 
 #include "sim/report/latency_curves.hpp"
 #include "sim/report/ledger_bands.hpp"
+#include "sim/report/replications.hpp"
 #include "sim/report/study.hpp"
 
 namespace tokenline::report {
@@ -54,6 +56,7 @@ struct Comparison {
   /// study; without a value last. Without rank_by in the order of the study.
   std::vector<std::size_t> ranking;
   std::vector<std::size_t> unranked;
+  std::optional<Replicated> replicated;  ///< Where several seeds were asked for.
 
   /// Whether every base that was observed is replayed within its tolerance.
   [[nodiscard]] bool faithful() const;
@@ -71,6 +74,9 @@ struct ComparisonOptions {
   std::optional<std::string> out;
   /// Keep what comparison_report() shows of each variant.
   bool report = false;
+  /// Also runs the study with several seeds; `reload` then gives it, as replicate() wants it.
+  std::optional<ReplicationOptions> replications = {};
+  std::function<Study(std::uint64_t)> reload = {};
   /// Once a stop is requested, compare() soon throws Interrupted.
   std::stop_token stop = {};
 };

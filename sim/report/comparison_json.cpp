@@ -82,6 +82,8 @@ std::string comparison_json(const Comparison& comparison) {
   root["unranked"] = Json::array();
   for (const std::size_t index : comparison.unranked)
     root["unranked"].push_back(row(comparison, index));
+  if (comparison.replicated)
+    root["replications"] = Json::parse(replications_json(*comparison.replicated));
   root["audits_passed"] = comparison.audits_passed();
   root["asserts_passed"] = comparison.asserts_passed();
   root["variants"] = Json::array();

@@ -168,6 +168,7 @@ std::string comparison_text(const Comparison& comparison) {
   }
   if (!comparison.unranked.empty())
     out += "\nNot ranked\n" + variants_table(comparison, comparison.unranked, false);
+  if (comparison.replicated) out += replications_text(*comparison.replicated);
   return out + notes(comparison) + '\n' + verdicts(comparison);
 }
 

@@ -36,13 +36,13 @@ void add_row(fmt::memory_buffer& row, std::string_view instance, const LoggedSte
   add_step_ms(row, step.waiting);
   fmt::format_to(std::back_inserter(row), "{},{},{},{},{},{},{},{},{},{}\n", step.decode_sequences,
                  step.decode_context, step.pieces, step.prefill_tokens, step.running,
-                 step.waiting_requests, name(step.blocked), step.kv_used_blocks, step.flops.value(),
-                 step.hbm_bytes.value());
+                 step.waiting_requests, blocked_name(step.blocked), step.kv_used_blocks,
+                 step.flops.value(), step.hbm_bytes.value());
 }
 
 }  // namespace
 
-std::string_view name(Blocked blocked) {
+std::string_view blocked_name(Blocked blocked) {
   switch (blocked) {
     case Blocked::nothing:
       return "";

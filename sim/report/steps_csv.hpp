@@ -13,6 +13,6 @@ namespace tokenline::report {
 void write_steps_csv(std::ostream& out, const RunLog& log, const RunResult& run);
 
 /// The ledger's word for what the head of the queue waits for; empty for nothing.
-[[nodiscard]] std::string_view name(Blocked blocked);
+[[nodiscard]] std::string_view blocked_name(Blocked blocked);
 
 }  // namespace tokenline::report

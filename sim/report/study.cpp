@@ -29,10 +29,11 @@ Diagnostic relocated(Diagnostic mistake, const VariantText& text) {
   return mistake;
 }
 
-Loaded load(const VariantText& text) {
+Loaded load(const VariantText& text, std::uint64_t seed_shift) {
   Loaded loaded;
   if (text.base.empty()) return loaded;
   ScenarioOptions options;
+  options.seed_shift = seed_shift;
   for (const auto& [assignment, where] : text.overrides) options.overrides.push_back(assignment);
   try {
     Variant variant{.name = text.name,
@@ -119,13 +120,13 @@ void refuse_scenario(const config::Node& root) {
        .hint = "`tokenline run` simulates a scenario; a study names it as its `base`"});
 }
 
-Study build(config::Node root) {
+Study build(config::Node root, std::uint64_t seed_shift) {
   refuse_scenario(root);
   config::Document document(std::move(root));
   StudyText text = read_study(document);
   std::vector<Loaded> loaded(text.variants.size());
   for_each_index(loaded.size(), hardware_threads(),
-                 [&](std::size_t i) { loaded[i] = load(text.variants[i]); });
+                 [&](std::size_t i) { loaded[i] = load(text.variants[i], seed_shift); });
   report_mistakes(document, loaded, text.variants);
   MetricChecks checks(document, loaded);
   for (const MetricMention& mention : text.columns) checks.in_some_variant(mention);
@@ -147,10 +148,12 @@ Study build(config::Node root) {
 
 }  // namespace
 
-Study load_study(const std::string& path) { return build(config::load_yaml(path)); }
+Study load_study(const std::string& path, std::uint64_t seed_shift) {
+  return build(config::load_yaml(path), seed_shift);
+}
 
-Study parse_study(const std::string& file, std::string_view text) {
-  return build(config::parse_yaml(file, text));
+Study parse_study(const std::string& file, std::string_view text, std::uint64_t seed_shift) {
+  return build(config::parse_yaml(file, text), seed_shift);
 }
 
 std::vector<config::KeyInfo> study_keys() {

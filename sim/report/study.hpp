@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -59,11 +60,13 @@ struct Study {
 };
 
 /// Reads a study and loads its scenarios. Throws ConfigError with every mistake found: those of the
-/// study at their line, those of an override at its line in the study, each with its variant.
-[[nodiscard]] Study load_study(const std::string& path);
+/// study at their line, those of an override at its line in the study, each with its variant. The
+/// seed of every scenario is moved by `seed_shift`.
+[[nodiscard]] Study load_study(const std::string& path, std::uint64_t seed_shift = 0);
 
 /// The same from text; base files are relative to the folder of `file`.
-[[nodiscard]] Study parse_study(const std::string& file, std::string_view text);
+[[nodiscard]] Study parse_study(const std::string& file, std::string_view text,
+                                std::uint64_t seed_shift = 0);
 
 /// The keys of a study, as `tokenline describe study` shows them.
 [[nodiscard]] std::vector<config::KeyInfo> study_keys();

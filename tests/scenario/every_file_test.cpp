@@ -5,7 +5,8 @@ using namespace tokenline::scenario_test;
 
 namespace {
 
-/// Every YAML below scenarios/ with the key `kind`: "scenario", "study", or "nics" of a fabric.
+/// Every YAML below scenarios/ with the key `kind`: "scenario", "study", "plan", or "nics" of a
+/// fabric.
 std::vector<std::string> files_of(const std::string& kind) {
   std::vector<std::string> found;
   for (const std::string& file : files_below(source("scenarios"))) {
@@ -37,13 +38,14 @@ Overrides shortened(const std::string& file) {
 
 }  // namespace
 
-TEST_CASE("every YAML file here is a scenario, a study or a fabric that scenarios name",
+TEST_CASE("every YAML file here is a scenario, a study, a plan or a fabric that scenarios name",
           "[scenario]") {
   const std::vector<std::string> files = files_below(source("scenarios"));
   const auto yaml = std::ranges::count_if(files, [](const std::string& file) {
     return std::filesystem::path(file).extension() == ".yaml";
   });
-  CHECK(files_of("scenario").size() + files_of("study").size() + files_of("nics").size() ==
+  CHECK(files_of("scenario").size() + files_of("study").size() + files_of("plan").size() +
+            files_of("nics").size() ==
         static_cast<std::size_t>(yaml));
 }
 

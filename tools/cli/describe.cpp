@@ -13,6 +13,7 @@
 #include "tools/cli/commands.hpp"
 #include "tools/cli/describe_gpu.hpp"
 #include "tools/cli/describe_network.hpp"
+#include "tools/plan/plan.hpp"
 #include "tools/sweep/sweep.hpp"
 #include "workloads/models/architecture.hpp"
 
@@ -25,9 +26,10 @@ Usage describe_usage() {
       .about =
           "Explains a model, GPU (by any of its names, or the FILE.yaml of one), network, policy "
           "or "
-          "engine\nof `tokenline list`, or, with the name `scenario`, `study` or `sweep`, every "
-          "key of "
-          "such a file: type,\nrange, default, meaning.",
+          "engine\nof `tokenline list`, or, with the name `scenario`, `study`, `plan` or `sweep`, "
+          "every key "
+          "of such "
+          "a file: type,\nrange, default, meaning.",
       .positional = "NAME",
       .options = {},
       .epilogue = std::string(exit_codes())};
@@ -110,7 +112,7 @@ std::string describe_policy(std::string_view kind, const Registry& registry,
 }
 
 std::vector<std::string> known_names(const Policies& policies) {
-  std::vector<std::string> names{"scenario", "study", "sweep"};
+  std::vector<std::string> names{"scenario", "study", "plan", "sweep"};
   for (const auto& some :
        {models::model_names(), hw::gpu_names(), hw::node_fabric_names(), hw::inter_fabric_names(),
         policies.admission.names(), policies.queue.names(), policies.router.names(),
@@ -127,6 +129,7 @@ std::string describe(const std::string& name) {
   const Policies policies = builtin_policies();
   if (name == "scenario") return describe_keys(scenario_keys());
   if (name == "study") return describe_keys(report::study_keys());
+  if (name == "plan") return describe_keys(plan::plan_keys());
   if (name == "sweep") return describe_keys(sweep::sweep_keys());
   if (name.ends_with(".yaml")) return describe_gpu(name);
   std::vector<std::string> found;

@@ -22,7 +22,7 @@
 namespace tokenline::cli {
 
 std::span<const Command> commands() {
-  static constexpr std::array<Command, 14> all{
+  static constexpr auto all = std::to_array<Command>(
       {{"run", "simulate a scenario and report on it", run_command},
        {"why", "explain the tail of a latency: what it is made of, and who caused it", why_command},
        {"compare", "simulate the variants of a study, rank them, check its claims",
@@ -33,23 +33,26 @@ std::span<const Command> commands() {
        {"shrink", "find the few requests with which a condition still holds", shrink_command},
        {"incident", "make a scenario of a server's log and hold its replay against it",
         incident_command},
+       {"from-vllm", "make a scenario of the command lines of a vLLM server and its benchmark",
+        from_vllm_command},
+       {"to-vllm", "print the command lines of vLLM that a scenario stands for", to_vllm_command},
        {"advise", "hold ten production rules against a scenario, with what following them gives",
         advise_command},
+       {"plan", "find the cheapest fleet that meets the SLOs of a plan", plan_command},
        {"list", "list the models, GPUs, networks, policies or engines that are built in",
         list_command},
-       {"describe", "explain one of them, or the keys of a scenario, study or sweep",
+       {"describe", "explain one of them, or the keys of a scenario, study, plan, sweep",
         describe_command},
        {"roofline", "price a step by operator: FLOPs, bytes, bound, time, and the knee over batch",
         roofline_command},
        {"lab", "show a mechanism at work: attention, paged KV, batching, speculation", lab_command},
        {"calibrate", "fit a GPU's kernel models to measured times", calibrate_command},
-       {"validate", "compare predictions with measured servers and kernels", validate_command}}};
+       {"validate", "compare predictions with measured servers and kernels", validate_command}});
   return all;
 }
 
 std::string_view exit_codes() {
-  return "Exit codes: 0 ok; 1 an assert of the scenario, --max-mean-ape or a ceiling does not "
-         "hold;\n"
+  return "Exit codes: 0 ok; 1 an assert, a baseline, --max-mean-ape or a ceiling does not hold;\n"
          "2 bad input, usage or output; 70 a broken invariant or a failed audit: our bug.\n";
 }
 

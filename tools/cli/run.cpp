@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <iterator>
 #include <ostream>
 
@@ -17,12 +18,13 @@
 #include "sim/report/trace_json.hpp"
 #include "tools/cli/arguments.hpp"
 #include "tools/cli/commands.hpp"
+#include "tools/cli/gates.hpp"
 
 namespace tokenline::cli {
 namespace {
 
 Usage run_usage() {
-  return {
+  Usage usage{
       .synopsis = "run SCENARIO [options]",
       .about =
           "Simulates a scenario until every request has ended and reports the metrics of\n"
@@ -54,6 +56,8 @@ Usage run_usage() {
           "relative to the\nscenario. DIR must be new, empty or an earlier run's of the same "
           "scenario. Without --out nothing\nis written.\n" +
           std::string(exit_codes())};
+  std::ranges::copy(gate_options(), std::back_inserter(usage.options));
+  return usage;
 }
 
 /// What to write of the steps of a run.
@@ -108,15 +112,19 @@ report::Summary at_band(const std::string& path, ScenarioOptions options, double
   return summary;
 }
 
-/// The page must be neither an input nor one of the files in `--out`.
-void check_page(const std::string& page, const std::optional<std::string>& out,
-                const Scenario& scenario) {
+/// The files beside those of `--out` must be neither inputs nor one another.
+void check_files(const std::optional<std::string>& page, const Gates& gates,
+                 const std::optional<std::string>& out, const Scenario& scenario) {
   const std::set<std::string> data = report::input_files(scenario);
   std::vector<std::string> inputs(data.begin(), data.end());
   inputs.push_back(scenario.file);
-  std::vector<std::string> outputs{page};
+  if (const auto baseline = gates.baseline_file()) inputs.push_back(*baseline);
+  std::vector<std::string> outputs;
+  for (const auto& file : {page, gates.junit()})
+    if (file) outputs.push_back(*file);
   report::refuse_to_overwrite(outputs, inputs);
-  if (out) std::ranges::copy(report::run_files(*out), std::back_inserter(outputs));
+  if (out && !outputs.empty())
+    std::ranges::copy(report::run_files(*out), std::back_inserter(outputs));
   report::refuse_to_overwrite(outputs, {});
 }
 
@@ -133,6 +141,15 @@ std::string warnings(const Scenario& scenario) {
   return out;
 }
 
+/// Makes the directory of the results, in which nothing stands that the run reads.
+void claim_results(const std::string& out, const Gates& gates, const Scenario& scenario) {
+  std::set<std::string> inputs = report::input_files(scenario);
+  if (const auto baseline = gates.baseline_file())
+    inputs.insert(std::filesystem::weakly_canonical(*baseline).string());
+  report::claim_run_directory(out, scenario.name);
+  report::refuse_inputs(out, inputs);
+}
+
 }  // namespace
 
 Outcome run_command(const std::vector<std::string>& words) {
@@ -144,13 +161,10 @@ Outcome run_command(const std::vector<std::string>& words) {
   const auto conditions = report::read_conditions(scenario);
   const auto out = arguments->value("out");
   const Observations wanted = observations(*arguments);
-  if (out) {
-    report::claim_run_directory(*out, scenario.name);
-    report::refuse_inputs(*out, report::input_files(scenario));
-  }
-
+  const Gates gates(*arguments, scenario);
+  if (out) claim_results(*out, gates, scenario);
   const auto page = arguments->value("report");
-  if (page) check_page(*page, out, scenario);
+  check_files(page, gates, out, scenario);
 
   report::RunLog log;
   report::Timeline timeline;
@@ -175,13 +189,15 @@ Outcome run_command(const std::vector<std::string>& words) {
     outcome.output += report::band_text(band);
     if (out) report::write_file(*out + "/band.json", report::band_json(band));
   }
+  const Gates::Result gated = gates.judge(scenario, conditions, summary);
   if (arguments->has("quiet")) {
     outcome.output = report::failed_asserts(summary);
     if (!summary.audit.passed) outcome.output += report::audit_verdict(summary.audit);
   }
+  outcome.output += arguments->has("quiet") ? gated.failures : gated.text;
   if (!summary.audit.passed)
     outcome.exit_code = our_bug;
-  else if (!summary.asserts_passed())
+  else if (!summary.asserts_passed() || !gated.passed)
     outcome.exit_code = assert_failed;
   return outcome;
 }

@@ -7,6 +7,9 @@ namespace tokenline::python {
 /// Scenarios, runs and studies.
 void bind_run(nanobind::module_& m);
 
+/// Capacity plans.
+void bind_plan(nanobind::module_& m);
+
 /// Sweeps, their points and folders of results.
 void bind_sweep(nanobind::module_& m);
 

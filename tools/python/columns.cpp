@@ -202,7 +202,7 @@ std::vector<Column> step_columns(const report::RunLog& log, const RunResult& run
   std::vector<std::string> causes;
   for (const Blocked blocked :
        {Blocked::nothing, Blocked::sequence_slot, Blocked::kv_blocks, Blocked::token_budget})
-    causes.emplace_back(report::name(blocked));
+    causes.emplace_back(report::blocked_name(blocked));
   table.words("blocked", std::move(causes), [](const Row& r) {
     switch (r.step->blocked) {
       case Blocked::nothing:

@@ -12,5 +12,6 @@ NB_MODULE(_core, m) {
   tokenline::python::register_errors();
   tokenline::python::bind_run(m);
   tokenline::python::bind_sweep(m);
+  tokenline::python::bind_plan(m);
   m.def("version", [] { return std::string(tokenline::report::version()); });
 }

@@ -296,3 +296,17 @@ TEST_CASE("what is listed can be described", "[cli]") {
   CHECK_THAT(execute(folder, "describe scenario").out, Contains("engine.block_size"));
   CHECK_THAT(execute(folder, "describe study").out, Contains("claims[].tolerance"));
 }
+
+TEST_CASE("compare over several seeds says what the evidence is, and how tight", "[cli]") {
+  const Folder folder;
+  const Ran some = execute(folder, "compare study.yaml --replications 5");
+  CHECK(some.exit_code == 0);
+  CHECK_THAT(some.out, Contains("5 replications") && Contains("no evidence"));
+  const Ran loose = execute(
+      folder, "compare study.yaml --precision 0.0001% --max-replications 10 --confidence 90%");
+  CHECK(loose.exit_code == 1);
+  CHECK_THAT(loose.out, Contains("NOT reached after 10") && Contains("90 % intervals"));
+  for (const char* wrong : {"--replications 4", "--precision 2", "--precision 200%",
+                            "--drop-warm-up", "--replications 5 --max-replications 20"})
+    CHECK(execute(folder, std::string("compare study.yaml ") + wrong).exit_code == 2);
+}

@@ -26,6 +26,8 @@ TEST_CASE("a quantity is the double nearest to its decimal value in base units",
   CHECK(parse_rate("35 /s")->value() == 35.0);
   CHECK(parse_rate("90/min")->value() == 1.5);
   CHECK(parse_rate("1.98 GHz")->value() == 1.98e9);
+  CHECK(parse_power("700 W")->value() == 700.0);
+  CHECK(parse_power("1.2 kW")->value() == 1200.0);
   CHECK(parse_seconds("1e3 ms")->value() == 1.0);
   CHECK(parse_seconds("-1 s")->value() == -1.0);
 }

@@ -12,6 +12,7 @@ line. ``tokenline.ray`` shares a sweep out over a Ray cluster.
 
 from tokenline import _core
 from tokenline._errors import ConfigError, Diagnostic, InternalError, OutputError
+from tokenline._plan import PlanResult, plan
 from tokenline._run import Columns, Comparison, Result, Scenario, compare, load, run
 from tokenline._sweep import SweepResult, sweep
 
@@ -24,11 +25,13 @@ __all__ = [
     "Diagnostic",
     "InternalError",
     "OutputError",
+    "PlanResult",
     "Result",
     "Scenario",
     "SweepResult",
     "compare",
     "load",
+    "plan",
     "run",
     "sweep",
 ]
