@@ -186,7 +186,7 @@ struct Result {
 /// How to search.
 struct Effort {
   std::size_t threads = 1;
-  bool brute_force = false;  ///< Simulates every size of every design with every seed and case.
+  bool brute_force = false;   ///< Simulates every size of every design with every seed and case.
   std::stop_token stop = {};  ///< Once a stop is requested, solve() soon throws Interrupted.
 };
 

@@ -31,7 +31,8 @@ PlanResult solve(const std::string& file, const nb::bytes& text, std::optional<s
             plan::solve(plan::parse_plan(file, yaml),
                         {.threads = threads.value_or(report::hardware_threads()), .stop = stop});
         TOKENLINE_CHECK(result.audits_passed, "a simulation of the plan fails its audit");
-        PlanResult solved{.json = plan::plan_json(result), .text = plan::plan_text(result)};
+        PlanResult solved{
+            .json = plan::plan_json(result), .text = plan::plan_text(result), .winner = {}};
         if (result.winner) solved.winner = plan::winner_yaml(result, folder);
         return solved;
       });

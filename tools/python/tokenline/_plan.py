@@ -39,6 +39,7 @@ class PlanResult:
 def plan(source: _inputs.Source, threads: Optional[int] = None) -> PlanResult:
     """Finds the cheapest fleet of a plan (a path, or YAML text) that meets every SLO, with
     ``threads`` simulations at a time, all processors by default; the result is the same for any
-    number. Ctrl-C ends it with KeyboardInterrupt. Raises as ``load`` and ``run``."""
+    number. Ctrl-C ends it with KeyboardInterrupt, once the traffic
+    of the base is drawn. Raises as ``load`` and ``run``."""
     file, text = _inputs.read(source)
     return PlanResult(_core.plan(file, text, threads, os.getcwd()))
