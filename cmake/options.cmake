@@ -3,6 +3,7 @@ option(TOKENLINE_WERROR "Treat warnings as errors" OFF)
 option(TOKENLINE_COVERAGE "Instrument for gcov" OFF)
 option(TOKENLINE_BUILD_TESTS "Build the tests" ON)
 option(TOKENLINE_BUILD_BENCH "Build the google-benchmark targets" OFF)
+option(TOKENLINE_BUILD_PYTHON "Build the Python module, as pyproject.toml does" OFF)
 option(TOKENLINE_BUILD_FUZZ "Build the libFuzzer targets (clang only)" OFF)
 set(TOKENLINE_SANITIZE "" CACHE STRING "Sanitizers, e.g. address,undefined")
 

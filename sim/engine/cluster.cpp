@@ -126,7 +126,8 @@ void Cluster::connect_pools(const Policies& policies) {
                                            scenario_.disaggregation, std::move(ends));
 }
 
-RunResult Cluster::run(std::span<const TimePoint> probes) {
+RunResult Cluster::run(std::span<const TimePoint> probes, std::stop_token stop) {
+  simulation_.stop_on(std::move(stop));
   expect_faults();
   if (autoscaler_ != nullptr) autoscaler_->start();
   watch_window();
@@ -420,8 +421,9 @@ AuditReport Cluster::audit_run() const {
   return audit(input);
 }
 
-RunResult run(Scenario& scenario, std::span<const TimePoint> probes, RunObserver* observer) {
-  return Cluster(scenario, observer).run(probes);
+RunResult run(Scenario& scenario, std::span<const TimePoint> probes, RunObserver* observer,
+              std::stop_token stop) {
+  return Cluster(scenario, observer).run(probes, std::move(stop));
 }
 
 }  // namespace tokenline

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <vector>
 
 #include "sim/engine/autoscaler.hpp"
@@ -25,8 +26,9 @@ class Cluster final : private InstanceListener, private ClientListener {
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;
 
-  /// Runs until nothing is left to happen, and records the queues at `probes`. Call once.
-  [[nodiscard]] RunResult run(std::span<const TimePoint> probes);
+  /// Runs until nothing is left to happen, and records the queues at `probes`; `stop` as of
+  /// tokenline::run(). Call once.
+  [[nodiscard]] RunResult run(std::span<const TimePoint> probes, std::stop_token stop);
 
  private:
   void schedule_next(std::size_t source);

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -53,8 +54,8 @@ struct RunResult {
 /// Simulates until every request has ended. The scenario's traffic is used up. The queues are
 /// looked at at each of `probes` (ascending), after everything else of that instant; looking
 /// changes nothing but `events` and `fingerprint`. An `observer` is told of every step and of what
-/// becomes of every request.
+/// becomes of every request. Throws Interrupted (simulation.hpp) soon after a stop is requested.
 [[nodiscard]] RunResult run(Scenario& scenario, std::span<const TimePoint> probes = {},
-                            RunObserver* observer = nullptr);
+                            RunObserver* observer = nullptr, std::stop_token stop = {});
 
 }  // namespace tokenline

@@ -72,6 +72,8 @@ bool Simulation::step() {
 }
 
 void Simulation::record(TimePoint when, Phase phase, std::uint64_t sequence) {
+  if (stop_.stop_requested()) [[unlikely]]
+    throw Interrupted{};
   now_ = when;
   if (phase != Phase::sample) last_change_ = when;
   ++executed_;

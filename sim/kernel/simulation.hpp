@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <stop_token>
+#include <utility>
 #include <vector>
 
 #include "sim/base/time.hpp"
@@ -11,6 +13,10 @@ namespace tokenline {
 /// What happens first when several events share an instant: work that ends frees resources before
 /// arrivals look at them, decisions see both, and samples see the outcome.
 enum class Phase : std::uint8_t { completion, arrival, decision, sample };
+
+/// Thrown out of a simulation that was asked to stop. Why no std::exception: nobody is to take it
+/// for a failure, to be reported or tried again.
+struct Interrupted {};
 
 /// The event kernel: a clock and a set of future events in a total order
 /// (time, phase, order of scheduling). It knows nothing about what the events mean.
@@ -44,6 +50,10 @@ class Simulation {
 
   /// Runs the next event; false when there is none.
   bool step();
+
+  /// From now on every event asks `stop` before it runs; once a stop is requested it throws
+  /// Interrupted instead, and nothing more can be done with the simulation.
+  void stop_on(std::stop_token stop) { stop_ = std::move(stop); }
 
   /// Runs until no event is left.
   void run() {
@@ -87,6 +97,7 @@ class Simulation {
   std::uint64_t next_sequence_ = 0;
   std::uint64_t executed_ = 0;
   std::uint64_t fingerprint_ = 0xcbf29ce484222325ULL;
+  std::stop_token stop_;
 };
 
 }  // namespace tokenline

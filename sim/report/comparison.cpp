@@ -41,14 +41,16 @@ std::vector<std::string> claim_directories(const std::string& out, const Study& 
   return names;
 }
 
-VariantResult run_variant(Variant& variant, const std::string* directory, bool report) {
-  const RunResult result = run(variant.scenario, probes(variant.scenario.observed));
+VariantResult run_variant(Variant& variant, const std::string* directory,
+                          const ComparisonOptions& options) {
+  const RunResult result =
+      run(variant.scenario, probes(variant.scenario.observed), nullptr, options.stop);
   VariantResult finished{.name = variant.name,
                          .note = variant.note,
                          .ranked = variant.ranked,
                          .summary = summarize(variant.scenario, result)};
   finished.summary.asserts = check(variant.conditions, finished.summary);
-  if (report) {
+  if (options.report) {
     finished.curves = latency_curves(result);
     finished.ledgers = ledger_bands(result);
   }
@@ -56,8 +58,8 @@ VariantResult run_variant(Variant& variant, const std::string* directory, bool r
   return finished;
 }
 
-BaseFidelity replay(ObservedBase& base) {
-  const RunResult result = run(base.scenario, probes(base.scenario.observed));
+BaseFidelity replay(ObservedBase& base, const std::stop_token& stop) {
+  const RunResult result = run(base.scenario, probes(base.scenario.observed), nullptr, stop);
   const Summary summary = summarize(base.scenario, result);
   TOKENLINE_CHECK(summary.audit.passed, "{}:\n{}", base.file, audit_verdict(summary.audit));
   return {base.file, summary.fidelity.value()};
@@ -68,8 +70,8 @@ void run_variants(Study& study, const ComparisonOptions& options,
                   const std::vector<std::string>& directories, Comparison& comparison) {
   comparison.variants.resize(study.variants.size());
   for_each_index(study.variants.size(), options.threads, [&](std::size_t i) {
-    comparison.variants[i] = run_variant(
-        study.variants[i], directories.empty() ? nullptr : &directories[i], options.report);
+    comparison.variants[i] =
+        run_variant(study.variants[i], directories.empty() ? nullptr : &directories[i], options);
   });
   for (const Claim& claim : study.plan.claims)
     comparison.claims.push_back(judge(claim, comparison.variants[claim.variant]));
@@ -175,8 +177,9 @@ Comparison compare(Study& study, const ComparisonOptions& options) {
   Comparison comparison;
   comparison.plan = study.plan;
   comparison.observed.resize(study.observed.size());
-  for_each_index(study.observed.size(), options.threads,
-                 [&](std::size_t i) { comparison.observed[i] = replay(study.observed[i]); });
+  for_each_index(study.observed.size(), options.threads, [&](std::size_t i) {
+    comparison.observed[i] = replay(study.observed[i], options.stop);
+  });
   comparison.refused = !options.ignore_fidelity && !comparison.faithful();
   if (!comparison.refused) run_variants(study, options, directories, comparison);
   if (!comparison.refused && options.replications)

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <functional>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -76,6 +77,8 @@ struct ComparisonOptions {
   /// Also runs the study with several seeds; `reload` then gives it, as replicate() wants it.
   std::optional<ReplicationOptions> replications = {};
   std::function<Study(std::uint64_t)> reload = {};
+  /// Once a stop is requested, compare() soon throws Interrupted.
+  std::stop_token stop = {};
 };
 
 /// Runs every variant of a study; its traffic is used up. The result and all files are the same for

@@ -15,21 +15,6 @@ constexpr std::string_view header =
     "flops,"
     "hbm_bytes\n";
 
-/// The ledger's word for what the head of the queue waits for; empty for nothing.
-std::string_view blocked_name(Blocked blocked) {
-  switch (blocked) {
-    case Blocked::nothing:
-      return "";
-    case Blocked::sequence_slot:
-      return "sequence_slot";
-    case Blocked::kv_blocks:
-      return "kv_blocks";
-    case Blocked::token_budget:
-      return "token_budget";
-  }
-  return "";
-}
-
 /// `time` with `digits` decimals, in units of 10^digits nanoseconds.
 void add_time(fmt::memory_buffer& row, Duration time, std::int64_t unit, int digits) {
   fmt::format_to(std::back_inserter(row), "{}.{:0{}},", time.count() / unit, time.count() % unit,
@@ -56,6 +41,20 @@ void add_row(fmt::memory_buffer& row, std::string_view instance, const LoggedSte
 }
 
 }  // namespace
+
+std::string_view blocked_name(Blocked blocked) {
+  switch (blocked) {
+    case Blocked::nothing:
+      return "";
+    case Blocked::sequence_slot:
+      return "sequence_slot";
+    case Blocked::kv_blocks:
+      return "kv_blocks";
+    case Blocked::token_budget:
+      return "token_budget";
+  }
+  return "";
+}
 
 void write_steps_csv(std::ostream& out, const RunLog& log, const RunResult& run) {
   constexpr std::size_t enough = 1U << 20U;

@@ -113,7 +113,7 @@ Outcome not_run(Outcome outcome, std::string why) {
 
 }  // namespace
 
-Tried evaluate(const Problem& problem, const Trial& trial) {
+Tried evaluate(const Problem& problem, const Trial& trial, const std::stop_token& stop) {
   const Design& design = problem.designs()[trial.design];
   Tried tried;
   Outcome& outcome = tried.outcome;
@@ -133,7 +133,7 @@ Tried evaluate(const Problem& problem, const Trial& trial) {
     outcome = not_run(outcome, error.diagnostics().front().message);
     return tried;
   }
-  const RunResult run = tokenline::run(*scenario);
+  const RunResult run = tokenline::run(*scenario, {}, nullptr, stop);
   const report::Summary summary = report::summarize(*scenario, run);
   outcome.checks = checks_of(problem.plan(), summary);
   outcome.passed = std::ranges::all_of(outcome.checks, &Check::passed);

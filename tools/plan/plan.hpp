@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -57,6 +58,9 @@ struct Plan {
 
 /// Reads a plan and its base. Throws ConfigError with every mistake found, at its line.
 [[nodiscard]] Plan load_plan(const std::string& path);
+
+/// The same from text; the base is relative to the folder of `file`.
+[[nodiscard]] Plan parse_plan(const std::string& file, std::string_view text);
 
 /// The keys of a plan, as `tokenline describe plan` shows them.
 [[nodiscard]] std::vector<config::KeyInfo> plan_keys();
@@ -182,7 +186,8 @@ struct Result {
 /// How to search.
 struct Effort {
   std::size_t threads = 1;
-  bool brute_force = false;  ///< Simulates every size of every design with every seed and case.
+  bool brute_force = false;   ///< Simulates every size of every design with every seed and case.
+  std::stop_token stop = {};  ///< Once a stop is requested, solve() soon throws Interrupted.
 };
 
 /// The result is the same for any number of threads. Throws ConfigError where an axis asks for what

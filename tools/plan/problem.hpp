@@ -61,7 +61,8 @@ struct Tried {
   Outcome outcome;
   bool audit_passed = true;
 };
-[[nodiscard]] Tried evaluate(const Problem& problem, const Trial& trial);
+[[nodiscard]] Tried evaluate(const Problem& problem, const Trial& trial,
+                             const std::stop_token& stop);
 
 /// Fills least_units and bound of every design that fits, and Verdict::bound where no size in
 /// the plan's range can meet an SLO (README.md, *Bounds*).

@@ -262,13 +262,11 @@ class PlanReader {
   std::vector<std::string> slo_;
 };
 
-}  // namespace
-
-Plan load_plan(const std::string& path) {
-  Document document(config::load_yaml(path));
+Plan read_plan(config::Node root, const std::string& file) {
+  Document document(std::move(root));
   PlanReader reader(document);
   Plan plan = reader.read();
-  plan.file = path;
+  plan.file = file;
   reader.complete(plan);
   document.throw_if_errors();
   const auto about_failed = [](const report::Condition& c) {
@@ -281,6 +279,14 @@ Plan load_plan(const std::string& path) {
                         .comparison = report::Condition::Comparison::equal,
                         .bound = 0.0});
   return plan;
+}
+
+}  // namespace
+
+Plan load_plan(const std::string& path) { return read_plan(config::load_yaml(path), path); }
+
+Plan parse_plan(const std::string& file, std::string_view text) {
+  return read_plan(config::parse_yaml(file, text), file);
 }
 
 std::vector<config::KeyInfo> plan_keys() {

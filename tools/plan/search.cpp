@@ -29,7 +29,7 @@ struct Sizing {
 class Search {
  public:
   Search(const Plan& plan, const Effort& effort)
-      : problem_(plan, effort.threads), threads_(effort.threads) {
+      : problem_(plan, effort.threads), threads_(effort.threads), stop_(effort.stop) {
     result_.plan = plan;
     result_.designs = problem_.designs();
     bound_sizes(problem_, result_.designs, threads_);
@@ -77,7 +77,7 @@ class Search {
   std::vector<Outcome> simulate(const std::vector<Trial>& trials) {
     std::vector<Tried> tried(trials.size());
     report::for_each_index(trials.size(), threads_,
-                           [&](std::size_t i) { tried[i] = evaluate(problem_, trials[i]); });
+                           [&](std::size_t i) { tried[i] = evaluate(problem_, trials[i], stop_); });
     std::vector<Outcome> outcomes;
     for (Tried& one : tried) outcomes.push_back(count(std::move(one)));
     return outcomes;
@@ -118,7 +118,7 @@ class Search {
     std::vector<std::vector<Tried>> tried(fleets.size());
     report::for_each_index(fleets.size(), threads_, [&](std::size_t k) {
       for (const Trial& trial : trials(fleets[k].first, fleets[k].second, 0, 1)) {
-        tried[k].push_back(evaluate(problem_, trial));
+        tried[k].push_back(evaluate(problem_, trial, stop_));
         if (!tried[k].back().outcome.passed) break;
       }
     });
@@ -400,6 +400,7 @@ class Search {
 
   Problem problem_;
   std::size_t threads_;
+  std::stop_token stop_;
   Result result_;
   std::vector<Sizing> sizing_;
   std::optional<std::size_t> incumbent_;

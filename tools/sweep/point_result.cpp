@@ -68,7 +68,7 @@ report::Figures figures_from(const Json& object) {
 
 }  // namespace
 
-PointResult run_point(const Point& point) {
+PointResult run_point(const Point& point, const std::stop_token& stop) {
   Scenario scenario = load_scenario(point.base, {.overrides = point.overrides});
   const auto conditions = report::read_conditions(scenario);
   // What was measured was measured of the base.
@@ -76,7 +76,7 @@ PointResult run_point(const Point& point) {
   FileDigests files;
   PointResult result;
   result.sha256 = point_digest(scenario, files);
-  const RunResult ran = run(scenario);
+  const RunResult ran = run(scenario, {}, nullptr, stop);
   const report::Summary summary = report::summarize(scenario, ran);
   TOKENLINE_CHECK(summary.audit.passed, "{}", report::audit_verdict(summary.audit));
   result.scenario = summary.scenario;

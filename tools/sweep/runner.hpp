@@ -38,7 +38,9 @@ struct RunReport {
 
 struct RunOptions {
   std::size_t threads = 1;
-  std::function<PointResult(const Point&)> run = run_point;
+  std::function<PointResult(const Point&)> run = [](const Point& point) {
+    return run_point(point);
+  };
   /// No point begins after it says true; those under way are finished.
   std::function<bool()> stopped = [] { return false; };
   /// Called after every point, by one thread at a time.
@@ -47,7 +49,8 @@ struct RunOptions {
 
 /// Simulates those of the points that have no result in the folder, and keeps each result as soon
 /// as it is there. A point that fails keeps no other from being run. Throws OutputError when a
-/// result cannot be written; no point begins after that.
+/// result cannot be written; no point begins after that. Interrupted, where `run` throws it, goes
+/// to the caller.
 [[nodiscard]] RunReport run_points(const Sweep& sweep, const std::vector<std::size_t>& points,
                                    const ResultFolder& folder, const RunOptions& options);
 

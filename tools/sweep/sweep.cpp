@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "sim/engine/scenario.hpp"
+#include "sim/kernel/simulation.hpp"
 #include "sim/report/assertions.hpp"
 #include "sim/report/metric.hpp"
 #include "sim/report/parallel.hpp"
@@ -101,7 +102,7 @@ void report_mistakes_of_points(config::Document& document, const std::vector<Che
                        d.hint);
 }
 
-Sweep build_sweep(config::Node root) {
+Sweep build_sweep(config::Node root, const std::stop_token& stop) {
   config::Document document(std::move(root));
   const SweepText text = read_sweep(document);
   document.throw_if_errors();
@@ -112,8 +113,10 @@ Sweep build_sweep(config::Node root) {
   const std::vector<Settings> all = combinations(text);
   std::vector<CheckedPoint> checked(all.size());
   FileDigests files;
-  report::for_each_index(all.size(), report::hardware_threads(),
-                         [&](std::size_t i) { checked[i] = check_point(text, all[i], files); });
+  report::for_each_index(all.size(), report::hardware_threads(), [&](std::size_t i) {
+    if (stop.stop_requested()) throw Interrupted{};
+    checked[i] = check_point(text, all[i], files);
+  });
   report_mistakes_of_points(document, checked);
   document.throw_if_errors();
   for (CheckedPoint& point : checked) sweep.points.push_back(std::move(point.point));
@@ -122,10 +125,12 @@ Sweep build_sweep(config::Node root) {
 
 }  // namespace
 
-Sweep load_sweep(const std::string& path) { return build_sweep(config::load_yaml(path)); }
+Sweep load_sweep(const std::string& path, const std::stop_token& stop) {
+  return build_sweep(config::load_yaml(path), stop);
+}
 
-Sweep parse_sweep(const std::string& file, std::string_view text) {
-  return build_sweep(config::parse_yaml(file, text));
+Sweep parse_sweep(const std::string& file, std::string_view text, const std::stop_token& stop) {
+  return build_sweep(config::parse_yaml(file, text), stop);
 }
 
 std::vector<config::KeyInfo> sweep_keys() {

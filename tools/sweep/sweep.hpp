@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -36,11 +37,13 @@ struct Sweep {
 
 /// Reads a sweep and loads the scenario of every point, on all processors. Throws ConfigError with
 /// every mistake found: those of the sweep at their line, those of a value at its line in the
-/// sweep, with the first point that has it.
-[[nodiscard]] Sweep load_sweep(const std::string& path);
+/// sweep, with the first point that has it. Throws Interrupted (sim/kernel/simulation.hpp) soon
+/// after a stop is requested.
+[[nodiscard]] Sweep load_sweep(const std::string& path, const std::stop_token& stop = {});
 
 /// The same from text; the base is relative to the folder of `file`.
-[[nodiscard]] Sweep parse_sweep(const std::string& file, std::string_view text);
+[[nodiscard]] Sweep parse_sweep(const std::string& file, std::string_view text,
+                                const std::stop_token& stop = {});
 
 /// The keys of a sweep, as `tokenline describe sweep` shows them.
 [[nodiscard]] std::vector<config::KeyInfo> sweep_keys();
@@ -66,8 +69,8 @@ struct PointResult {
 };
 
 /// Simulates a point. Throws ConfigError where its scenario is wrong, InternalError where the run
-/// fails its audit.
-[[nodiscard]] PointResult run_point(const Point& point);
+/// fails its audit, Interrupted soon after a stop is requested.
+[[nodiscard]] PointResult run_point(const Point& point, const std::stop_token& stop = {});
 
 /// A result as JSON: one object, doubles in their shortest exact form, empty as null.
 [[nodiscard]] std::string result_json(const PointResult& result);

@@ -193,3 +193,25 @@ TEST_CASE("the place of a cancelled event is used again, and its name is not") {
   CHECK(log == "a");
   CHECK_THROWS_AS(sim.cancel(again), InternalError);
 }
+
+TEST_CASE("once a stop is requested no event runs any more") {
+  Simulation sim;
+  std::stop_source stop;
+  std::string log;
+  sim.stop_on(stop.get_token());
+  sim.at(zero + 1ns, Phase::arrival, append(log, 'a'));
+  sim.at(zero + 2ns, Phase::arrival, [&stop] { stop.request_stop(); });
+  sim.at(zero + 3ns, Phase::arrival, append(log, 'b'));
+  CHECK_THROWS_AS(sim.run(), Interrupted);
+  CHECK(log == "a");
+  CHECK(sim.now() == zero + 2ns);
+}
+
+TEST_CASE("once a stop is requested steps that bypass the heap end, too") {
+  Simulation sim;
+  std::stop_source stop;
+  sim.stop_on(stop.get_token());
+  REQUIRE(sim.try_advance(zero + 1ns, Phase::completion));
+  stop.request_stop();
+  CHECK_THROWS_AS(sim.try_advance(zero + 2ns, Phase::completion), Interrupted);
+}
