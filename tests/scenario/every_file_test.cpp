@@ -1,12 +1,13 @@
 #include "tests/scenario/support.hpp"
+#include "tools/sweep/sweep.hpp"
 
 using namespace tokenline;
 using namespace tokenline::scenario_test;
 
 namespace {
 
-/// Every YAML below scenarios/ with the key `kind`: "scenario", "study", "plan", or "nics" of a
-/// fabric.
+/// Every YAML below scenarios/ with the key `kind`: "scenario", "study", "plan", "sweep", or
+/// "nics" of a fabric.
 std::vector<std::string> files_of(const std::string& kind) {
   std::vector<std::string> found;
   for (const std::string& file : files_below(source("scenarios"))) {
@@ -38,14 +39,14 @@ Overrides shortened(const std::string& file) {
 
 }  // namespace
 
-TEST_CASE("every YAML file here is a scenario, a study, a plan or a fabric that scenarios name",
+TEST_CASE("every YAML file here is a scenario, study, plan, sweep or a fabric that scenarios name",
           "[scenario]") {
   const std::vector<std::string> files = files_below(source("scenarios"));
   const auto yaml = std::ranges::count_if(files, [](const std::string& file) {
     return std::filesystem::path(file).extension() == ".yaml";
   });
   CHECK(files_of("scenario").size() + files_of("study").size() + files_of("plan").size() +
-            files_of("nics").size() ==
+            files_of("sweep").size() + files_of("nics").size() ==
         static_cast<std::size_t>(yaml));
 }
 
@@ -60,6 +61,13 @@ TEST_CASE("every scenario passes its audit and keeps its asserts", "[scenario]")
       INFO(result.condition << " is " << result.value.value_or(-1));
       CHECK(result.passed);
     }
+  }
+}
+
+TEST_CASE("every point of every sweep is a scenario", "[scenario]") {
+  for (const std::string& file : files_of("sweep")) {
+    INFO(file);
+    CHECK_FALSE(sweep::load_sweep(source(file)).points.empty());
   }
 }
 
