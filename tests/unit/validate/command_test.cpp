@@ -152,5 +152,5 @@ TEST_CASE("a condition that says nothing is a mistake", "[validate][cli]") {
 
 TEST_CASE("every help says that a gate is exit code 1", "[validate][cli]") {
   CHECK_THAT(validate(Scratch(), "silicon --help").out,
-             Contains("1 an assert of the scenario, --max-mean-ape or a ceiling does not hold"));
+             Contains("1 an assert, a baseline, --max-mean-ape or a ceiling does not hold"));
 }
