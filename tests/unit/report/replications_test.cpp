@@ -7,6 +7,7 @@
 
 #include "sim/report/parallel.hpp"
 #include "sim/report/run_directory.hpp"
+#include "tests/support/random_scenario.hpp"
 #include "tests/support/scratch.hpp"
 
 using namespace tokenline;
@@ -100,10 +101,12 @@ TEST_CASE("the same service with other seeds gives no evidence 93 times of a hun
           "[replications]") {
   const ReplicatedStudy study("  - {name: a}\n  - {name: b, set: {seed: 500000}}\n");
   int none = 0;
-  for (std::uint64_t set = 0; set < 100; ++set) {
+  const auto sets = static_cast<std::uint64_t>(test::sample(100));
+  for (std::uint64_t set = 0; set < sets; ++set) {
     const Replicated all = study.run(five(), 1000 * set);
     none += figure(all.variants[1], "all.mean_e2el_ms").evidence == PairedVerdict::none;
   }
+  if (test::sanitized) return;  // A quarter of the sets says less.
   CHECK(none >= 93);
 }
 
