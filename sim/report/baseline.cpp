@@ -22,19 +22,6 @@ namespace {
 
 using config::Node;
 
-/// +1: more is better; -1: less is; 0: neither.
-int good_side(std::string_view metric) {
-  constexpr std::array<std::string_view, 3> endings{"_throughput", "_goodput", "goodput_fraction"};
-  constexpr std::array<std::string_view, 11> costs{
-      "failed",  "lost_oom",          "lost_crash", "rejected", "timed_out", "preemptions",
-      "retries", "recomputed_tokens", "restarts",   "down_s",   "gpu_hours"};
-  const std::string_view key = metric.substr(metric.rfind('.') + 1);
-  if (key == "completed" ||
-      std::ranges::any_of(endings, [&](std::string_view e) { return key.ends_with(e); }))
-    return 1;
-  return key.ends_with("_ms") || std::ranges::find(costs, key) != costs.end() ? -1 : 0;
-}
-
 bool is_path(std::string_view metric) { return metric.find('.') != std::string_view::npos; }
 
 /// Whose text names a metric that is not there.

@@ -41,6 +41,11 @@ class Figures {
   return static_cast<double>(duration.count()) / 1e6;
 }
 
+/// When, in seconds of simulated time, likewise.
+[[nodiscard]] constexpr double seconds_of(TimePoint when) {
+  return static_cast<double>(when.time_since_epoch().count()) / 1e9;
+}
+
 /// Four significant digits without an exponent, whole numbers in full ("0.1234", "12.34",
 /// "1234567");
 /// "-" where there is no value.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "sim/base/check.hpp"
 #include "sim/report/pool_summary.hpp"
@@ -103,6 +104,18 @@ Figure metric(const Summary& summary, std::string_view path) {
   const Figure* figure = of_class->figures.find(key_of(path));
   TOKENLINE_CHECK(figure != nullptr, "no figure '{}' of a class", key_of(path));
   return *figure;
+}
+
+int good_side(std::string_view metric) {
+  constexpr std::array<std::string_view, 3> endings{"_throughput", "_goodput", "goodput_fraction"};
+  constexpr std::array<std::string_view, 11> costs{
+      "failed",  "lost_oom",          "lost_crash", "rejected", "timed_out", "preemptions",
+      "retries", "recomputed_tokens", "restarts",   "down_s",   "gpu_hours"};
+  const std::string_view key = metric.substr(metric.rfind('.') + 1);
+  if (key == "completed" ||
+      std::ranges::any_of(endings, [&](std::string_view e) { return key.ends_with(e); }))
+    return 1;
+  return key.ends_with("_ms") || std::ranges::find(costs, key) != costs.end() ? -1 : 0;
 }
 
 std::vector<std::string> class_names(const Scenario& scenario) {

@@ -37,6 +37,10 @@ struct MetricMistake {
 /// have a value). Throws InternalError for a path that names no metric of this summary.
 [[nodiscard]] Figure metric(const Summary& summary, std::string_view path);
 
+/// Whether more of a metric is better (+1: throughput, goodput, completed), less (-1: latencies,
+/// failures, preemptions, replicas' time), or neither is known to be (0).
+[[nodiscard]] int good_side(std::string_view metric);
+
 /// The names of a scenario's classes, and of its pools.
 [[nodiscard]] std::vector<std::string> class_names(const Scenario& scenario);
 [[nodiscard]] std::vector<std::string> pool_names(const Scenario& scenario);

@@ -119,12 +119,11 @@ std::vector<std::string> metrics_of(const Study& study) {
   const auto add = [&](const std::string& path) {
     if (std::ranges::find(metrics, path) == metrics.end()) metrics.push_back(path);
   };
+  const std::vector<std::string> classes = class_names(study.variants.front().scenario);
   for (const std::string& path : named) {
     add(path);
-    if (scope_of(path) != "all") continue;
-    for (const std::string& name : class_names(study.variants.front().scenario))
-      if (class_names(study.variants.front().scenario).size() > 1)
-        add(name + '.' + std::string(key_of(path)));
+    if (scope_of(path) != "all" || classes.size() == 1) continue;
+    for (const std::string& name : classes) add(name + '.' + std::string(key_of(path)));
   }
   return metrics;
 }
@@ -267,7 +266,7 @@ class Replications {
     figure.difference = stats::bootstrap_mean(differences, options_.confidence, m);
     const auto& [low, estimate, high] = figure.difference;
     if (low <= 0.0 && high >= 0.0) return figure;
-    const int direction = preferred_direction(key_of(figure.metric));
+    const int direction = good_side(figure.metric);
     figure.evidence = direction == 0                        ? PairedVerdict::differs
                       : (estimate > 0.0) == (direction > 0) ? PairedVerdict::better
                                                             : PairedVerdict::worse;
@@ -347,16 +346,6 @@ std::string_view name(PairedVerdict evidence) {
   static constexpr std::array<std::string_view, 4> names{"better", "worse", "differs",
                                                          "no evidence"};
   return names.at(static_cast<std::size_t>(evidence));
-}
-
-int preferred_direction(std::string_view key) {
-  for (const std::string_view more : {"completed", "throughput", "goodput"})
-    if (key.find(more) != std::string_view::npos) return 1;
-  for (const std::string_view less :
-       {"ttft", "tpot", "itl", "e2el", "failed", "preemptions", "recomputed", "rejected",
-        "timed_out", "restarts", "lost", "retries"})
-    if (key.find(less) != std::string_view::npos) return -1;
-  return 0;
 }
 
 Replicated replicate(const std::function<Study(std::uint64_t)>& load,

@@ -36,10 +36,6 @@ enum class PairedVerdict : std::uint8_t { better, worse, differs, none };
 
 [[nodiscard]] std::string_view name(PairedVerdict evidence);
 
-/// Whether less of a metric is better (−1: latencies, failures, preemptions), more (+1: throughput,
-/// goodput, completed), or neither is known to be (0).
-[[nodiscard]] int preferred_direction(std::string_view key);
-
 /// A metric of a variant against the same metric of the first one, seed by seed.
 struct PairedFigure {
   std::string metric;

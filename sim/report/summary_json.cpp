@@ -52,10 +52,6 @@ Json counts(const std::vector<std::pair<std::string, std::int64_t>>& all) {
   return object;
 }
 
-double seconds(TimePoint when) {
-  return static_cast<double>(when.time_since_epoch().count()) / 1e9;
-}
-
 Json faults(const std::vector<FaultResult>& all) {
   Json list = Json::array();
   for (const FaultResult& result : all) {
@@ -65,7 +61,7 @@ Json faults(const std::vector<FaultResult>& all) {
       item["links"] = hw::name(fault.brownout);
     else
       item["replica"] = fault.replica;
-    item["at_s"] = seconds(fault.at);
+    item["at_s"] = seconds_of(fault.at);
     item["happened"] = result.happened;
     list.push_back(std::move(item));
   }
@@ -75,7 +71,7 @@ Json faults(const std::vector<FaultResult>& all) {
 Json sizes(const FleetResult& fleet) {
   Json list = Json::array();
   for (const FleetSize& size : fleet.sizes)
-    list.push_back({{"at_s", seconds(size.when)},
+    list.push_back({{"at_s", seconds_of(size.when)},
                     {"serving", size.serving},
                     {"starting", size.starting},
                     {"draining", size.draining}});

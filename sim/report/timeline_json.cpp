@@ -12,10 +12,6 @@ using Json = nlohmann::ordered_json;
 constexpr std::array<std::string_view, gauge_count> gauge_names{
     "waiting", "running", "kv_fraction", "decode_sequences", "prompt_tokens", "step_ms"};
 
-double seconds_of(TimePoint when) {
-  return static_cast<double>(when.time_since_epoch().count()) / 1e9;
-}
-
 Json values_of(std::size_t bins, const auto& value) {
   Json list = Json::array();
   for (std::size_t i = 0; i < bins; ++i) {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "sim/report/metric.hpp"
 #include "sim/report/parallel.hpp"
 #include "sim/report/run_directory.hpp"
 #include "tests/support/random_scenario.hpp"
@@ -165,9 +166,9 @@ TEST_CASE("replications are the same for any number of threads", "[replications]
 
 TEST_CASE("less is better of latencies, more of throughput, and neither of steps",
           "[replications]") {
-  CHECK(preferred_direction("p99_ttft_ms") == -1);
-  CHECK(preferred_direction("failed") == -1);
-  CHECK(preferred_direction("request_goodput") == 1);
-  CHECK(preferred_direction("completed") == 1);
-  CHECK(preferred_direction("steps") == 0);
+  CHECK(good_side("p99_ttft_ms") == -1);
+  CHECK(good_side("failed") == -1);
+  CHECK(good_side("request_goodput") == 1);
+  CHECK(good_side("completed") == 1);
+  CHECK(good_side("steps") == 0);
 }
